@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -25,20 +25,23 @@ from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_TOPIC_ACCESS, LiveAccess
 from topicwarden.model.cluster_address import ClusterAddress
+from topicwarden.model.contents import Contents
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.model.topic import Topic
 from topicwarden.operations.find_pulumi import writing_engine_of
-from topicwarden.operations.import_contents import with_contents
 from topicwarden.operations.operation_options import SILENT, InferOptions, ProgressListener
 from topicwarden.operations.undeclared_cluster import UndeclaredCluster, undeclared_cluster
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.policies.policy_file import load_policy
 from topicwarden.policies.rules.personal_data import personal_names
+from topicwarden.specs.schema_files import SchemaText
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 from topicwarden.specs.stacks.stack_settings import SCHEMA_REGISTRY, SCOPE
+from topicwarden.specs.write import ContentsComments, explicit_contents
 
 if TYPE_CHECKING:
     from topicwarden.audit.infer_topics import TopicInference
@@ -226,3 +229,56 @@ def _declare(
     )
     adoptable = frozenset(name for name in unadopted if not differences[name])
     return report, frozenset(chosen), adoptable, checked
+
+
+@dataclass(frozen=True)
+class ContentsDraft:
+    """The topics with their contracts; and by topic, the schemas of the contracts and the comments about them."""
+
+    topics: tuple[Topic, ...]
+    schemas: Mapping[str, tuple[SchemaText, ...]] = field(default_factory=dict)
+    evidence: Mapping[str, ContentsComments] = field(default_factory=dict)
+
+
+def with_contents(topics: Iterable[Topic], inferences: Mapping[str, TopicInference]) -> ContentsDraft:
+    """Return the topics with what is inferred. What a topic has from its subjects is kept, with their schemas."""
+    drafted: list[Topic] = []
+    schemas: dict[str, tuple[SchemaText, ...]] = {}
+    evidence: dict[str, ContentsComments] = {}
+    for topic in topics:
+        inference = inferences.get(topic.name)
+        if inference is None:
+            drafted.append(topic)
+            continue
+        evidence[topic.name] = _comments(inference)
+        if inference.inferred is None:
+            drafted.append(topic)
+            continue
+        known = explicit_contents(topic.contents)
+        contents = _merged(explicit_contents(inference.inferred.contents), known)
+        inferred = inference.inferred
+        schemas[topic.name] = tuple(
+            SchemaText(part, "json", inferred.schema_text(part)) for part in inferred.schemas if part not in known
+        )
+        drafted.append(replace(topic, contents=Contents.model_validate(contents)))
+    return ContentsDraft(tuple(drafted), schemas, evidence)
+
+
+def _comments(inference: TopicInference) -> ContentsComments:
+    inferred = inference.inferred
+    if inferred is None:
+        return ContentsComments(below=(f"nothing is inferred: {inference.unread}",))
+    records = counted(inferred.records, "record")
+    offsets = f", the newest {inference.read:,} of {inference.retained:,} offsets"
+    read = f"inferred from {records}{offsets if inference.read < inference.retained else ', all that are retained'}"
+    return ContentsComments({(): read, **inferred.comments}, inferred.suggestions)
+
+
+def _merged(inferred: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``inferred`` with the settings of ``known``, which replace the encoding of a part as a whole."""
+    merged = dict(inferred)
+    for section, settings in known.items():
+        own = inferred.get(section, {})
+        kept = {name: value for name, value in own.items() if name not in ("format", "registry")}
+        merged[section] = {**kept, **settings} if isinstance(settings, Mapping) else settings
+    return merged
