@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from topicwarden.audit.scan.compared_rows import compare_rows
 from topicwarden.audit.scan.compared_rules import ComparedRule
 from topicwarden.audit.scan.offset_ranges import OffsetRange
-from topicwarden.model.record_rules import OrderedRule
+from topicwarden.model.contents import OrderedRule
 
 RULES = [ComparedRule(number, f"t{number}", "ordered:0", OrderedRule(field="version")) for number in range(2_000)]
 RECORDS = 200

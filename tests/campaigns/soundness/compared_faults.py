@@ -10,8 +10,7 @@ from tests.campaigns.soundness.draw import Draw, Fault, history_of
 from tests.campaigns.soundness.drawn_fields import CHANGES, ZONE
 from tests.campaigns.soundness.scenario import DAY_MS, History, Record, Transact, Trim, Write
 from topicwarden.model.arrival import ArrivalContents
-from topicwarden.model.contents import Contents, KeyContents, ValueContents
-from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule
+from topicwarden.model.contents import Contents, KeyContents, OrderedRule, ReferenceRule, UniqueRule, ValueContents
 from topicwarden.model.topic import Topic
 
 _KEPT: Final = {"segment_ms": "600000", "retention_ms": "-1"}

@@ -11,9 +11,8 @@ from tests.campaigns.soundness.logs import Log
 from tests.campaigns.soundness.scene import Scene
 from tests.campaigns.soundness.workload import Truth
 from tests.support.log_files import LogRecord
-from topicwarden.model.contents import Contents
+from topicwarden.model.contents import Contents, OrderedRule, ReferenceRule, UniqueRule
 from topicwarden.model.finding import Finding
-from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule
 from topicwarden.model.verdict import Verdict
 
 Records: TypeAlias = Sequence[tuple[int, LogRecord]]

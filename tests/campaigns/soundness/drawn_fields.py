@@ -9,7 +9,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from topicwarden.model.arrival import DAY_MS, ArrivalContents
-from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule
+from topicwarden.model.contents import OrderedRule, ReferenceRule, UniqueRule
 
 ZONE: Final = "Europe/Berlin"
 CHANGES: Final = tuple(

@@ -10,7 +10,7 @@ import pytest
 from tests.campaigns.soundness.comparisons import broken_order, duplicates, unknown_references, written_offsets
 from tests.campaigns.soundness.logs import Log, Segment
 from tests.support.log_files import LogBatch, LogRecord
-from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule
+from topicwarden.model.contents import OrderedRule, ReferenceRule, UniqueRule
 
 
 def records(*values: Any, key: bytes | None = b"k", times: tuple[int, ...] = ()) -> list[tuple[int, LogRecord]]:

@@ -16,8 +16,7 @@ from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.reader_notes import Note, RangeTotals, merge_faults
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
-from topicwarden.model.missing_extra import MissingExtra
-from topicwarden.model.problem import Refusal
+from topicwarden.model.problem import MissingExtra, Refusal
 from topicwarden.model.readability import Readability, SchemaScan, UnreadablePartition
 from topicwarden.model.subject import RegisteredSchema
 from topicwarden.model.topic import Topic

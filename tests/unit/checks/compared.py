@@ -9,8 +9,7 @@ from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, absent, with_
 from topicwarden.audit.audited_topic import AuditedTopic
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
 from topicwarden.audit.scan.record_comparison import BrokenRule, ComparedRecords
-from topicwarden.model.contents import Contents
-from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule
+from topicwarden.model.contents import Contents, OrderedRule, ReferenceRule, UniqueRule
 from topicwarden.model.verdict import Verdict
 
 CONTENTS = {

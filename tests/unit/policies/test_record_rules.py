@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from topicwarden.model.record_rules import path_steps
+from topicwarden.model.contents import path_steps
 from topicwarden.specs.record_schemas.field_paths import path_error
 
 JSON = json.dumps(

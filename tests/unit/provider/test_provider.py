@@ -40,9 +40,8 @@ from topicwarden.kinds.subject.resource import PREPARE_SUBJECTS, SUBJECT_TYPE
 from topicwarden.kinds.subject.resource import RESOURCE as SUBJECTS
 from topicwarden.kinds.topic.broker_choice import NewTopicPlacement, is_placed, racks_of
 from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC, TOPIC_PATH, Topics
-from topicwarden.model.deployed_stack import DeployedStack
+from topicwarden.model.deployed_stack import DeployedStack, ResourceUrn
 from topicwarden.model.problem import Refusal
-from topicwarden.model.resource_urn import ResourceUrn
 
 # Requests of many topics: when they are sent together, where replicas are placed, and which errors are reported.
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from topicwarden.audit.request import AuditRequest
 from topicwarden.child_processes import run
 from topicwarden.model.finding import AuditReport
-from topicwarden.model.missing_extra import MissingExtra
-from topicwarden.model.problem import Refusal
+from topicwarden.model.problem import MissingExtra, Refusal
 from topicwarden.model.project import Project
 from topicwarden.scratch_folder import scratch_folder
 

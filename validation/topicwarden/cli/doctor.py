@@ -10,10 +10,10 @@ import typer
 
 from topicwarden.cli.options import BootstrapServer, CommandConfig, cluster_address, stack_option
 from topicwarden.cli.terminal import waiting
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.operations.operation_options import ClusterAddress
 from topicwarden.report import terminal_output
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from typing import Final
 import typer
 
 from topicwarden import __version__
-from topicwarden.model.missing_extra import missing_extra
-from topicwarden.model.problem import InvalidDeclarations, Refusal
+from topicwarden.model.problem import InvalidDeclarations, Refusal, missing_extra
 from topicwarden.model.project import CACHE, find_project
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import without_commands

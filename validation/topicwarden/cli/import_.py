@@ -24,10 +24,10 @@ from topicwarden.cli.options import (
     cluster_address,
 )
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import counted, counted_more, did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.operations.operation_options import ClusterAddress
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import VERBOSITY

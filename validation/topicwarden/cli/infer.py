@@ -20,9 +20,9 @@ from topicwarden.cli.options import (
     cluster_address,
 )
 from topicwarden.cli.terminal import TERMINAL
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import counted
 from topicwarden.model.project import find_project
+from topicwarden.operations.operation_options import ClusterAddress
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.output_folder import require_writable, write_files

@@ -10,11 +10,11 @@ import typer
 
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.cli import completion
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import SIZE
+from topicwarden.operations.operation_options import ClusterAddress
 from topicwarden.report.terminal_output import keep_notes_out_of_output
 from topicwarden.specs.stacks.stack_selection import selected_stacks
 

@@ -24,11 +24,10 @@ from topicwarden.cli.options import (
     single_stack,
 )
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.message_text import counted, counted_more, first_of
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.operations.operation_options import ProgressListener
+from topicwarden.operations.operation_options import ClusterAddress, ProgressListener
 from topicwarden.report import display, terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.specs.stacks.history_address import history_below

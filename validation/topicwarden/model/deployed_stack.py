@@ -1,4 +1,4 @@
-"""The topics of a stack as they were last deployed, according to Pulumi's state."""
+"""The topics of a stack as they were last deployed, according to Pulumi's state, and the URNs of that state."""
 
 from __future__ import annotations
 
@@ -10,6 +10,32 @@ from topicwarden.model.access import DeployedAccess
 from topicwarden.model.subject import DeployedSubjects
 from topicwarden.model.topic import Allowance, Topic
 from topicwarden.model.topic_selection import selected
+
+
+@dataclass(frozen=True)
+class ResourceUrn:
+    """A URN, ``urn:pulumi:<stack>::<project>::<types>::<name>``; ``type`` is the last of its types.
+
+    Only the name can contain ``::``, as the one of a subject in a context does, such as ``:.eu:orders-value``.
+    """
+
+    text: str
+
+    @property
+    def stack(self) -> str:
+        return self._parts[0].rpartition(":")[2]
+
+    @property
+    def type(self) -> str:
+        return self._parts[2].rpartition("$")[2]
+
+    @property
+    def name(self) -> str:
+        return self._parts[3]
+
+    @property
+    def _parts(self) -> list[str]:
+        return self.text.split("::", 3)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Problems in the project's YAML, each with a message and the location of the value."""
+"""Problems in the project's YAML, each with the location of the value, and the errors that end a command."""
 
 from __future__ import annotations
 
@@ -99,3 +99,30 @@ class InvalidDeclarations(Refusal):
         super().__init__(f"{what}: {problems[0]}{and_others(len(problems) - 1)}; {remedy}")
         self.problems = tuple(problems)
         self.summary = f"{what}: {counted(len(problems), 'error')}; {remedy}"
+
+
+_EXTRAS: Final = {
+    **dict.fromkeys(("pyspark", "py4j"), "audit"),
+    **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
+    **dict.fromkeys(("kafka", "cramjam", "cryptography", "javaproperties", "urllib3", "waitress"), "cluster"),
+}
+"""The extra of this package that installs a module."""
+
+
+class MissingExtra(Refusal, ModuleNotFoundError):
+    """An operation needs an extra that is not installed. The message has the command that installs it.
+
+    ``extra`` is its name, and ``name`` the name of the missing module.
+    """
+
+    def __init__(self, module: str, extra: str) -> None:
+        package = "pyspark" if extra == "audit" else module  # whichever of its modules is imported first
+        super().__init__(f"the Python package {package} is not installed: `pip install 'topicwarden[{extra}]'`")
+        self.name, self.extra = module, extra
+
+
+def missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
+    """Return the extra that would install the module of ``error``; None if no extra does."""
+    module = (error.name or "").partition(".")[0]
+    extra = _EXTRAS.get(module)
+    return None if extra is None else MissingExtra(module, extra)

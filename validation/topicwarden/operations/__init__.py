@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from topicwarden.model.missing_extra import missing_extra
+from topicwarden.model.problem import missing_extra
 
 if TYPE_CHECKING:
     from topicwarden.audit.scan.read_limits import ReadLimits
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from topicwarden.extensions.redrive.redrive_report import RedriveReport
     from topicwarden.extensions.watch.watch_operation import watch_stacks
     from topicwarden.model.finding import AuditReport
-    from topicwarden.model.missing_extra import MissingExtra
     from topicwarden.model.planned_change import PlanReport
-    from topicwarden.model.problem import Problem, Refusal
+    from topicwarden.model.problem import MissingExtra, Problem, Refusal
     from topicwarden.model.project import Project, find_project
     from topicwarden.model.usage_report import UsageReport
     from topicwarden.model.verdict import FailOn, ReadScope, Verdict
@@ -71,9 +70,8 @@ __all__ = [
 _MODULES: Final = {
     "topicwarden.audit.scan.read_limits": ("ReadLimits",),
     "topicwarden.model.finding": ("AuditReport",),
-    "topicwarden.model.missing_extra": ("MissingExtra",),
     "topicwarden.model.planned_change": ("PlanReport",),
-    "topicwarden.model.problem": ("Problem", "Refusal"),
+    "topicwarden.model.problem": ("MissingExtra", "Problem", "Refusal"),
     "topicwarden.model.project": ("Project", "find_project"),
     "topicwarden.model.usage_report": ("UsageReport",),
     "topicwarden.model.verdict": ("FailOn", "ReadScope", "Verdict"),

@@ -25,7 +25,6 @@ from topicwarden.kafka.connect.stack_connection import connect_to, registry_of, 
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_ACCESS
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -33,7 +32,7 @@ from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.verdict import FailOn, ReadScope, Verdict
 from topicwarden.operations.catalogues.publisher import publish_audit
 from topicwarden.operations.declared_topics import checked_stack, require_topics
-from topicwarden.operations.operation_options import SILENT, AuditOptions, ProgressListener
+from topicwarden.operations.operation_options import SILENT, AuditOptions, ClusterAddress, ProgressListener
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.policies.rules.personal_data import personal_names

@@ -15,13 +15,12 @@ from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to, registry_of
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.operations.declared_topics import checked_stack
-from topicwarden.operations.operation_options import SILENT, InferOptions, ProgressListener
+from topicwarden.operations.operation_options import SILENT, ClusterAddress, InferOptions, ProgressListener
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.rules.personal_data import personal_names
 from topicwarden.specs.resolve import Declaration

@@ -15,6 +15,15 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import ReadScope
 from topicwarden.specs.stacks.http_url import split_url
 
+
+@dataclass(frozen=True)
+class ClusterAddress:
+    """The brokers to ask first, ``host:port,…``, and the file of settings of Kafka's own tools; None for none."""
+
+    bootstrap_server: str
+    command_config: Path | None = None
+
+
 ShareReport: TypeAlias = Callable[[float], None]
 """A function that reports the share of the work that is done, from 0 to 1."""
 

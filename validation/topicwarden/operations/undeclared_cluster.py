@@ -8,8 +8,8 @@ from typing import Final
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.remedy_settings import CLIENT_PROPERTIES
 from topicwarden.kafka.connect.stack_connection import connection_from, registry_with
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.project import Project, user_project
+from topicwarden.operations.operation_options import ClusterAddress
 from topicwarden.specs.stacks.client_properties import read_client_properties
 from topicwarden.specs.stacks.history_address import history_address
 from topicwarden.specs.stacks.registry_settings import RegistrySettings

@@ -13,13 +13,12 @@ from topicwarden.kafka.connect.stack_connection import connect_to, stack_setting
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.group_lags import group_lags, unread_positions
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import selected
 from topicwarden.model.usage import AuthorizerLogs
 from topicwarden.model.usage_report import UsageReport
 from topicwarden.operations.declared_topics import checked_stack, require_topics
-from topicwarden.operations.operation_options import SILENT, ProgressListener, UsageOptions
+from topicwarden.operations.operation_options import SILENT, ClusterAddress, ProgressListener, UsageOptions
 from topicwarden.operations.undeclared_cluster import undeclared_cluster
 from topicwarden.policies.usage_policy import CostPolicy, UsagePolicy
 from topicwarden.specs.resolve import Declaration

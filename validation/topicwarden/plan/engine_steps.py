@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
+from topicwarden.model.deployed_stack import ResourceUrn
 from topicwarden.model.planned_change import (
     AccessPlan,
     Action,
@@ -16,7 +17,6 @@ from topicwarden.model.planned_change import (
     Severity,
     TopicPlan,
 )
-from topicwarden.model.resource_urn import ResourceUrn
 
 
 @dataclass(frozen=True)

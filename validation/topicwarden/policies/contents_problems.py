@@ -10,10 +10,9 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from topicwarden.model.arrival import DAY_MS, ArrivalContents
-from topicwarden.model.contents import Contents, EncodedContents
+from topicwarden.model.contents import Contents, EncodedContents, path_steps
 from topicwarden.model.message_text import Suggestions, quoted
 from topicwarden.model.problem import Level, Problem
-from topicwarden.model.record_rules import path_steps
 from topicwarden.policies.expressions import CelError, compile_record_expression
 from topicwarden.specs.record_schemas import COMPILERS
 from topicwarden.specs.record_schemas.field_paths import path_error, spelling_hint

@@ -41,7 +41,7 @@ from topicwarden.audit.scan.spark_source import SparkSource, literal
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.model.record_rules import ReferenceRule
+from topicwarden.model.contents import ReferenceRule
 from topicwarden.model.subject import DeclaredSubjects
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from topicwarden.audit.scan.contracts import encoding
 from topicwarden.audit.scan.offset_ranges import OffsetRange
-from topicwarden.model.record_rules import OrderedRule, ReferenceRule, UniqueRule, path_steps
+from topicwarden.model.contents import OrderedRule, ReferenceRule, UniqueRule, path_steps
 from topicwarden.model.subject import DeclaredSubjects
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas

@@ -15,8 +15,7 @@ from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pa
 from topicwarden.audit.scan.reader_notes import RangeTotals
 from topicwarden.child_processes import run
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.model.missing_extra import MissingExtra
-from topicwarden.model.problem import Refusal
+from topicwarden.model.problem import MissingExtra, Refusal
 from topicwarden.model.project import Project
 from topicwarden.scratch_folder import scratch_folder
 from topicwarden.toolchain import spark_reader

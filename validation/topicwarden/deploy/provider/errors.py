@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from topicwarden.kafka.connect.request_errors import RequestError
+from topicwarden.model.deployed_stack import ResourceUrn
 from topicwarden.model.problem import Location
-from topicwarden.model.resource_urn import ResourceUrn
 
 _DENIED = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")
 _PERMISSIONS = (

@@ -41,10 +41,9 @@ from topicwarden.kinds.resource_type import DEFAULTS, Difference, PulumiType
 from topicwarden.kinds.subject.resource import SUBJECT, location_key
 from topicwarden.kinds.topic.resource import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
 from topicwarden.model.access import Part
-from topicwarden.model.deployed_stack import DeployedStack
+from topicwarden.model.deployed_stack import DeployedStack, ResourceUrn
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
-from topicwarden.model.resource_urn import ResourceUrn
 
 _TYPES: Mapping[str, PulumiType] = {type.token: type for kind in RESOURCE_TYPES.values() for type in kind.types}
 _FUNCTIONS: Mapping[str, tuple[str, Callable[[Any, Any], None]]] = {

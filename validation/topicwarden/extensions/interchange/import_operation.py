@@ -24,7 +24,6 @@ from topicwarden.kafka.connect.stack_connection import connect_to, registry_of, 
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.access import NO_TOPIC_ACCESS, LiveAccess
-from topicwarden.model.cluster_address import ClusterAddress
 from topicwarden.model.contents import Contents
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.message_text import counted
@@ -32,7 +31,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic
 from topicwarden.operations.find_pulumi import writing_engine_of
-from topicwarden.operations.operation_options import SILENT, InferOptions, ProgressListener
+from topicwarden.operations.operation_options import SILENT, ClusterAddress, InferOptions, ProgressListener
 from topicwarden.operations.undeclared_cluster import UndeclaredCluster, undeclared_cluster
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.policies.check_specs import CheckedStacks

@@ -25,9 +25,9 @@ from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown, is_se
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, one_of
 from topicwarden.model.access import Part, UndeclaredResource
 from topicwarden.model.compatibility import Compatibility
+from topicwarden.model.deployed_stack import ResourceUrn
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
-from topicwarden.model.resource_urn import ResourceUrn
 from topicwarden.model.subject import (
     DeclaredSubject,
     DeclaredSubjects,

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from topicwarden.extensions.interchange.convert.references import Node, json_text
-from topicwarden.model.contents import Contents
-from topicwarden.model.record_rules import UniqueRule, path_steps
+from topicwarden.model.contents import Contents, UniqueRule, path_steps
 from topicwarden.specs.record_schemas import COMPILERS
 
 QUALITY: Final = "quality"
