@@ -26,7 +26,7 @@ from topicwarden.kafka.connect.request_errors import RequestError, error_of_code
 from topicwarden.kafka.read.authorizer_reads import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES, list_acls
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
 from topicwarden.kafka.read.described_configs import own_settings
-from topicwarden.kafka.write.alter_configs import alter_configs
+from topicwarden.kafka.write.admin_session import alter_configs
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.kinds.quota.live import quota_entity, read_quotas
 from topicwarden.kinds.scram_user.live import list_users

@@ -1,18 +1,21 @@
-"""A connection for administration, opened by the first request that needs it."""
+"""A connection for administration, opened by the first request that needs it, and the request that changes settings."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import ExitStack
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from kafka import KafkaAdminClient
+from kafka.admin import ConfigResourceType
 from kafka.errors import KafkaError
+from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
+from topicwarden.kafka.connect.client_internals import send_to_any_broker
 from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.connect.request_errors import RequestError, request_error, retry_transient
+from topicwarden.kafka.connect.request_errors import RequestError, error_of_code, request_error, retry_transient
 from topicwarden.kafka.read.cluster_service import service_of
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.problem import Refusal
@@ -105,3 +108,33 @@ class AdminSession:
         errors = self.request(send, states)
         self.request(wait, {key: state for key, state in states.items() if key not in errors})
         return errors
+
+
+_SET: Final = 0
+_DELETE: Final = 1
+
+
+def alter_configs(
+    admin: KafkaAdminClient, type: ConfigResourceType, changes: Mapping[str, Mapping[str, str | None]]
+) -> dict[str, RequestError]:
+    """Write the settings of each resource; None removes a setting, and every other setting stays as it is (KIP-339).
+
+    Return the errors of those that were refused.
+    """
+    request = IncrementalAlterConfigsRequest(
+        resources=[
+            (type, name, [(key, _DELETE if value is None else _SET, value) for key, value in settings.items()])
+            for name, settings in changes.items()
+        ],
+        validate_only=False,
+    )
+    return errors_by_resource(send_to_any_broker(admin, request))
+
+
+def errors_by_resource(answer: Any) -> dict[str, RequestError]:
+    """Return the errors in the answer to a request that changes settings, by the name of the resource."""
+    return {
+        entry["resource_name"]: error_of_code(entry["error_code"], entry["error_message"])
+        for entry in answer.to_dict()["responses"]
+        if entry["error_code"]
+    }

@@ -17,7 +17,7 @@ from kafka.protocol.admin import AlterConfigsRequest
 from topicwarden.kafka.connect.client_internals import from_controller, send_to_any_broker
 from topicwarden.kafka.connect.request_errors import RequestError, error_of_code
 from topicwarden.kafka.read.topic_reads import read_own_settings
-from topicwarden.kafka.write.alter_configs import alter_configs, errors_by_resource
+from topicwarden.kafka.write.admin_session import alter_configs, errors_by_resource
 
 Errors: TypeAlias = dict[str, RequestError]
 """The errors of the topics that were refused, by name."""
