@@ -17,7 +17,7 @@ from tests.support.command import COMMAND, project
 from topicwarden import child_processes
 from topicwarden.cli import silence, terminal
 from topicwarden.report import terminal_output
-from topicwarden.report.output_streams import open_standard_outputs
+from topicwarden.report.terminal_output import open_standard_outputs
 
 VALID = "{owner: x, partitions: 1, replication_factor: 1, description: x}\n"
 DEPLOY = """
@@ -83,7 +83,7 @@ def test_what_an_encoding_does_not_have_is_escaped() -> None:
     code = (
         "from topicwarden.cli.replica_moves_text import show\n"
         "from topicwarden.plan.placement.replica_placement import ReplicaMove\n"
-        "from topicwarden.report.output_streams import open_standard_outputs\n"
+        "from topicwarden.report.terminal_output import open_standard_outputs\n"
         f"open_standard_outputs()\n{moves}\nprint('–')"
     )
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
@@ -94,7 +94,7 @@ def test_what_an_encoding_does_not_have_is_escaped() -> None:
 
 def test_a_stream_without_buffer_shows_each_line_at_once() -> None:
     code = (
-        "from topicwarden.report.output_streams import open_standard_outputs; open_standard_outputs();"
+        "from topicwarden.report.terminal_output import open_standard_outputs; open_standard_outputs();"
         "print('shown'); import os; os._exit(0)"
     )
     done = subprocess.run([sys.executable, "-u", "-c", code], capture_output=True, text=True, check=True)

@@ -42,8 +42,7 @@ from topicwarden.cli.demo import demo
 from topicwarden.cli.failure import CODE, details_of, line_for
 from topicwarden.cli.silence import never_silent
 from topicwarden.report.display import printable
-from topicwarden.report.output_streams import open_standard_outputs
-from topicwarden.report.terminal_output import VERBOSITY, without_commands
+from topicwarden.report.terminal_output import VERBOSITY, open_standard_outputs, without_commands
 
 COMPLETION = "_TOPICWARDEN_COMPLETE"
 """The variable with which a shell asks for completions; they need the options of all commands."""

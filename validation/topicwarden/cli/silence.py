@@ -16,8 +16,7 @@ from typing import TextIO
 
 from topicwarden.operations.operation_options import ShareReport
 from topicwarden.report.display import duration
-from topicwarden.report.output_streams import open_output
-from topicwarden.report.terminal_output import VERBOSITY, without_commands
+from topicwarden.report.terminal_output import VERBOSITY, open_output, without_commands
 
 LINE_INTERVAL_S = 9.0
 """The longest time without output."""
