@@ -52,8 +52,8 @@ from topicwarden.plan import predict_access
 from topicwarden.plan.access_change import access_change
 from topicwarden.plan.access_context import AccessContext, OwnClient, StackTopics
 from topicwarden.plan.access_evidence import AccessEvidence
-from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.predict_access import AccessPrediction, judge_access, own_client
+from topicwarden.plan.predicted_stack import new_losses
 from topicwarden.specs.stacks.stack_scope import StackScope
 
 NOW = 1_795_000_000_000

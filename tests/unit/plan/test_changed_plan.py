@@ -31,9 +31,9 @@ from topicwarden.model.topic import Allowance, AllowedChange, Topic, allowed_on
 from topicwarden.plan.access_change import access_change
 from topicwarden.plan.access_context import OwnClient, StackTopics
 from topicwarden.plan.access_evidence import AccessEvidence
-from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.changed_rules import CHECKS, recorded_rules, rule_trial
 from topicwarden.plan.predict_access import judge_access
+from topicwarden.plan.predicted_stack import new_losses
 from topicwarden.plan.withdrawn_words import with_withdrawn_subjects, without_withdrawn
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import ProjectSchemas

@@ -52,13 +52,12 @@ from topicwarden.model.project import Project, find_project
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.model.topic import AllowedChange
 from topicwarden.model.topic_selection import selected
-from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.changed_rules import recorded_rules
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.engine_steps import ResourceNames
 from topicwarden.plan.predict import Prediction, predict, refusal_text, refusals
-from topicwarden.plan.predicted_stack import predicted_stack
+from topicwarden.plan.predicted_stack import new_losses, predicted_stack
 from topicwarden.policies.check_specs import check
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.rules.personal_data import personal_names

@@ -23,11 +23,10 @@ from topicwarden.model.planned_change import PlanReport, PlanSection
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
 from topicwarden.operations.operation_options import SILENT, ProgressListener
-from topicwarden.plan.changed_plan import new_losses
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.predict import predict
-from topicwarden.plan.predicted_stack import predicted_stack
+from topicwarden.plan.predicted_stack import new_losses, predicted_stack
 from topicwarden.plan.withdrawn_words import with_withdrawn_subjects, without_withdrawn
 from topicwarden.specs.access_files import load_access, resolve_access
 from topicwarden.specs.declared_subjects import resolve_subjects

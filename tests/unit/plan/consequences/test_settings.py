@@ -20,7 +20,7 @@ from topicwarden.model.planned_change import (
     TopicPlan,
 )
 from topicwarden.model.topic import AllowedChange
-from topicwarden.plan.changed_plan import new_losses
+from topicwarden.plan.predicted_stack import new_losses
 
 # What the plan says about settings that were changed by hand, that differ by broker, or that refuse records.
 
