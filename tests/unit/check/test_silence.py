@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import COMMAND, project, topicwarden
-from topicwarden.cli import silence
+from topicwarden.cli import terminal
 
 REDIRECTED = """
 import os, sys
-from topicwarden.cli import silence
+from topicwarden.cli import terminal
 from topicwarden.cli.terminal import waiting
-silence.LINE_INTERVAL_S = 0.02
+terminal.LINE_INTERVAL_S = 0.02
 with waiting("starting Spark"):
     log = os.open(os.devnull, os.O_WRONLY)
     os.dup2(log, 1), os.dup2(log, 2)  # as while Spark starts
@@ -75,15 +75,15 @@ def test_progress_is_printed_to_a_pipe_while_the_output_is_redirected() -> None:
 def test_a_command_without_progress_of_its_own_says_that_it_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(silence, "LINE_INTERVAL_S", 0.02)
+    monkeypatch.setattr(terminal, "LINE_INTERVAL_S", 0.02)
     spoken = threading.Event()
-    line = silence._Stage.line
+    line = terminal._Stage.line
 
-    def speak(stage: silence._Stage) -> str:
+    def speak(stage: terminal._Stage) -> str:
         spoken.set()
         return line(stage)
 
-    monkeypatch.setattr(silence._Stage, "line", speak)
+    monkeypatch.setattr(terminal._Stage, "line", speak)
     monkeypatch.setattr("topicwarden.operations.check.selected_stacks", lambda *_: spoken.wait(60) and ["dev"])
     root = project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
     done = topicwarden("check", "--format", "json", cwd=root)

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from tests.support.command import Outcome, process, project, topicwarden
 from tests.support.documents import PARSER
 from topicwarden.audit.check_docs import check_docs
-from topicwarden.cli import completion, silence, terminal
+from topicwarden.cli import completion, terminal
 from topicwarden.cli.pages import MONITORING, PAGES
 from topicwarden.policies.rules import ALL_RULES
 from topicwarden.report.terminal_output import VERBOSITY
@@ -137,7 +137,7 @@ def test_rules_prints_a_screen_and_all_on_request(tmp_path: Path) -> None:
 def test_progress_without_a_terminal_is_printed_periodically(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(silence, "LINE_INTERVAL_S", 0.02)
+    monkeypatch.setattr(terminal, "LINE_INTERVAL_S", 0.02)
 
     def lines(until: str) -> list[str]:
         deadline, text = time.monotonic() + 30, ""

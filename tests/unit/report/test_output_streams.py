@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.command import COMMAND, project
 from topicwarden import child_processes
-from topicwarden.cli import silence, terminal
+from topicwarden.cli import terminal
 from topicwarden.report import terminal_output
 from topicwarden.report.terminal_output import open_standard_outputs
 
@@ -59,9 +59,9 @@ def test_a_deploy_goes_on_without_a_reader(tmp_path: Path, closed_pipe: int) -> 
 
 
 def test_no_kind_of_output_needs_a_reader(monkeypatch: pytest.MonkeyPatch, closed_pipe: int) -> None:
-    monkeypatch.setattr(silence, "LINE_INTERVAL_S", 0.01)
+    monkeypatch.setattr(terminal, "LINE_INTERVAL_S", 0.01)
     with unread(closed_pipe):
-        with silence.never_silent("reading"):
+        with terminal.never_silent("reading"):
             time.sleep(0.1)
         terminal_output.write("text\n")
         terminal_output.note("a note")

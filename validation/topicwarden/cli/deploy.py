@@ -14,8 +14,7 @@ from topicwarden.child_processes import ended_by_signal
 from topicwarden.cli.failure import showing_problems
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.options import Stack
-from topicwarden.cli.silence import never_silent
-from topicwarden.cli.terminal import TERMINAL, confirmed, engine_output, require_terminal
+from topicwarden.cli.terminal import TERMINAL, confirmed, engine_output, never_silent, require_terminal
 from topicwarden.model.message_text import counted, first_of
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output

@@ -40,7 +40,7 @@ from topicwarden.cli import (
 )
 from topicwarden.cli.demo import demo
 from topicwarden.cli.failure import CODE, details_of, line_for
-from topicwarden.cli.silence import never_silent
+from topicwarden.cli.terminal import never_silent
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import VERBOSITY, open_standard_outputs, without_commands
 

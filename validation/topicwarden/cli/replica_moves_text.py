@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from topicwarden.cli.silence import LINE_INTERVAL_S
-from topicwarden.cli.terminal import print_wrapped
+from topicwarden.cli.terminal import LINE_INTERVAL_S, print_wrapped
 from topicwarden.deploy.rebalance.reassignment import ReassignmentProgress as Step
 from topicwarden.deploy.rebalance.reassignment import Watch
 from topicwarden.model.message_text import counted, counted_more, share

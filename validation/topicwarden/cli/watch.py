@@ -16,7 +16,7 @@ import typer
 
 from topicwarden.cli.failure import line_for
 from topicwarden.cli.options import AllStacks, Rate, Stacks, project_option, read_limits, several_stacks, single_stack
-from topicwarden.cli.silence import never_silent
+from topicwarden.cli.terminal import never_silent
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.units import DURATION
