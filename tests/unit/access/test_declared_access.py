@@ -17,7 +17,7 @@ from topicwarden.kinds.quota.change import QUOTAS
 from topicwarden.kinds.quota.levels import QuotaClient, QuotaEntity, enforced, enforced_limit
 from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import DeclaredAccess, SecretReference
-from topicwarden.model.access_fields import ip_address
+from topicwarden.model.field_types import ip_address
 from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.operations.check import check_topics
 from topicwarden.policies.check_specs import check

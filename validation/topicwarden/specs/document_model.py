@@ -16,7 +16,6 @@ from topicwarden.kafka_facts.topic_names import MAX_LENGTH, name_problem
 from topicwarden.kinds import in_file_order
 from topicwarden.kinds.access_spec import AccessSpec
 from topicwarden.kinds.acl.spec import TopicAccessSpec
-from topicwarden.model.access_fields import or_text
 from topicwarden.model.contents import Contents
 from topicwarden.model.field_types import (
     BuiltAtFirstUse,
@@ -27,6 +26,7 @@ from topicwarden.model.field_types import (
     StrictModel,
     Text,
     custom_error,
+    or_text,
 )
 from topicwarden.model.topic import AllowedChange
 

@@ -26,8 +26,20 @@ from topicwarden.model.access import (
     PermissionType,
     ResourceType,
 )
-from topicwarden.model.access_fields import STRING, Name, error_at, ip_address, or_text, text_type, word_type
-from topicwarden.model.field_types import Flag, Nullable, Period, StrictModel, custom_error
+from topicwarden.model.field_types import (
+    STRING,
+    Flag,
+    Name,
+    Nullable,
+    Period,
+    StrictModel,
+    custom_error,
+    error_at,
+    ip_address,
+    or_text,
+    text_type,
+    word_type,
+)
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Location, Problem
 

@@ -13,8 +13,7 @@ from pydantic import AfterValidator, Field
 from topicwarden.kafka_facts.java_regex import java_regex_problem
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
 from topicwarden.kinds.client_metrics.change import CLIENT_METRICS, Subscription, items_of, matchers
-from topicwarden.model.access_fields import Name
-from topicwarden.model.field_types import Nullable, Period, StrictModel, custom_error
+from topicwarden.model.field_types import Name, Nullable, Period, StrictModel, custom_error
 from topicwarden.model.message_text import quoted
 
 SHORTEST_MS, LONGEST_MS = 100, 3_600_000

@@ -13,8 +13,7 @@ from pydantic import Field
 from topicwarden.kafka_facts.config_values import GroupConfig
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
 from topicwarden.kinds.group_config.change import GROUP_CONFIGS
-from topicwarden.model.access_fields import Name
-from topicwarden.model.field_types import Nullable, StrictModel
+from topicwarden.model.field_types import Name, Nullable, StrictModel
 from topicwarden.model.problem import Problem
 from topicwarden.model.units import DURATION
 

@@ -10,8 +10,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
 from topicwarden.kinds.quota.change import QUOTAS, quota_title
 from topicwarden.kinds.quota.levels import QuotaEntity
-from topicwarden.model.access_fields import STRING, UserName, error_at, ip_address
-from topicwarden.model.field_types import Size, StrictModel
+from topicwarden.model.field_types import STRING, Size, StrictModel, UserName, error_at, ip_address
 
 QuotaRate = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 QuotaPart = Literal["user", "client_id", "ip"]

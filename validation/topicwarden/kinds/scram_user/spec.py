@@ -11,8 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Wit
 from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry, missing_keys
 from topicwarden.kinds.scram_user.change import USERS
 from topicwarden.model.access import FEWEST_ITERATIONS, ScramUser, SecretReference
-from topicwarden.model.access_fields import UserName
-from topicwarden.model.field_types import Nullable, StrictModel, custom_error
+from topicwarden.model.field_types import Nullable, StrictModel, UserName, custom_error
 from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import Problem
 

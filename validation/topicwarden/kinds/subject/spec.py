@@ -6,10 +6,9 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from topicwarden.model.access_fields import Name, or_text
 from topicwarden.model.compatibility import Compatibility
 from topicwarden.model.contents import RegistryReference
-from topicwarden.model.field_types import Day, Nullable, StrictModel, Text
+from topicwarden.model.field_types import Day, Name, Nullable, StrictModel, Text, or_text
 
 
 class SubjectSpec(StrictModel):
