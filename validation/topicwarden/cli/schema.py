@@ -5,35 +5,30 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from topicwarden.model.problem import Refusal
 from topicwarden.report import terminal_output
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 app = typer.Typer()
 
 
-# Each function imports only the models that its schema needs.
+def _of_files(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of files that people write."""
+    from topicwarden.specs import editor_schema
 
-
-def _topic() -> dict[str, Any]:
-    from topicwarden.specs.editor_schema import spec_schema
-
-    return spec_schema()
-
-
-def _access() -> dict[str, Any]:
-    from topicwarden.specs.editor_schema import access_schema
-
-    return access_schema()
-
-
-def _subject() -> dict[str, Any]:
-    from topicwarden.specs.editor_schema import subject_schema
-
-    return subject_schema()
+    return {
+        "topic": editor_schema.spec_schema,
+        "access": editor_schema.access_schema,
+        "subject": editor_schema.subject_schema,
+        "stack": editor_schema.stack_schema,
+    }[name]()
 
 
 def _policy() -> dict[str, Any]:
@@ -47,45 +42,26 @@ def _policy() -> dict[str, Any]:
     return schema
 
 
-def _stack() -> dict[str, Any]:
-    from topicwarden.specs.editor_schema import stack_schema
-
-    return stack_schema()
-
-
-def _report() -> dict[str, Any]:
-    from topicwarden.model.finding import AuditReport
-    from topicwarden.report.published_json import published_schema
-
-    return published_schema(AuditReport, "report", "topicwarden audit report")
-
-
-def _plan() -> dict[str, Any]:
-    from topicwarden.model.planned_change import PlanReport
-    from topicwarden.report.published_json import published_schema
-
-    return published_schema(PlanReport, "plan", "topicwarden plan")
-
-
-def _doctor() -> dict[str, Any]:
+def _of_report(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of the JSON that a command prints."""
     from topicwarden.model.diagnosis import Diagnosis
-    from topicwarden.report.published_json import published_schema
-
-    return published_schema(Diagnosis, "doctor", "topicwarden doctor")
-
-
-def _check() -> dict[str, Any]:
+    from topicwarden.model.finding import AuditReport
+    from topicwarden.model.planned_change import PlanReport
+    from topicwarden.model.usage_report import UsageReport
+    from topicwarden.report.fleet import FleetDocument
     from topicwarden.report.problems.json import CheckDocument
     from topicwarden.report.published_json import published_schema
 
-    return published_schema(CheckDocument, "check", "topicwarden check report")
-
-
-def _usage() -> dict[str, Any]:
-    from topicwarden.model.usage_report import UsageReport
-    from topicwarden.report.published_json import published_schema
-
-    return published_schema(UsageReport, "usage", "topicwarden usage")
+    reports: dict[str, tuple[type[BaseModel], str]] = {
+        "report": (AuditReport, "topicwarden audit report"),
+        "check": (CheckDocument, "topicwarden check report"),
+        "plan": (PlanReport, "topicwarden plan"),
+        "doctor": (Diagnosis, "topicwarden doctor"),
+        "usage": (UsageReport, "topicwarden usage"),
+        "fleet": (FleetDocument, "topicwarden report on several stacks"),
+    }
+    model, title = reports[name]
+    return published_schema(model, name, title)
 
 
 def _notification() -> dict[str, Any]:
@@ -94,27 +70,17 @@ def _notification() -> dict[str, Any]:
     return notification.schema()
 
 
-def _fleet() -> dict[str, Any]:
-    from topicwarden.report.fleet import FleetDocument
-    from topicwarden.report.published_json import published_schema
-
-    return published_schema(FleetDocument, "fleet", "topicwarden report on several stacks")
-
-
-SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
-    "topic": _topic,
-    "access": _access,
-    "subject": _subject,
+SCHEMAS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
+    "topic": partial(_of_files, "topic"),
+    "access": partial(_of_files, "access"),
+    "subject": partial(_of_files, "subject"),
     "policy": _policy,
-    "stack": _stack,
-    "report": _report,
-    "check": _check,
-    "plan": _plan,
-    "doctor": _doctor,
-    "usage": _usage,
+    "stack": partial(_of_files, "stack"),
+    **{name: partial(_of_report, name) for name in ("report", "check", "plan", "doctor", "usage")},
     "notification": _notification,
-    "fleet": _fleet,
+    "fleet": partial(_of_report, "fleet"),
 }
+"""The functions that return the schemas, by name. Each imports what its schema needs."""
 
 
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
