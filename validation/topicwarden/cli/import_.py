@@ -26,8 +26,7 @@ from topicwarden.cli.options import (
 from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.model.message_text import counted, counted_more, did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
-from topicwarden.model.project import Project, find_project
-from topicwarden.operations.operation_options import ClusterAddress
+from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.terminal_output import VERBOSITY
@@ -35,7 +34,6 @@ from topicwarden.report.terminal_output import VERBOSITY
 if TYPE_CHECKING:
     from topicwarden.extensions.interchange.import_files import ImportReport, SkippedTopics
     from topicwarden.extensions.interchange.import_operation import PendingAdoption
-    from topicwarden.operations.operation_options import InferOptions
     from topicwarden.specs.write import NewFile
 
 app = typer.Typer()
@@ -156,19 +154,28 @@ def import_(
         raise Refusal("--contents reads the records of a cluster: remove it, or remove --from")
     project, until = find_project(), None if waive_until is None else _day(waive_until)
     if not sources:
-        inferring = InferOptions(max_records, min_records, show_values) if contents else None
-        return _from_cluster(
-            project,
-            stack,
-            patterns or (),
-            dry_run=dry_run,
-            adopting=not files_only,
-            access=access,
-            schemas=schemas,
-            address=address,
-            waive_until=until,
-            contents=inferring,
-        )
+        with without_garbage_collection():
+            # An import from files needs neither Pulumi nor a cluster.
+            from topicwarden.extensions.interchange.import_operation import importing_topics
+
+            with importing_topics(
+                project,
+                stack,
+                patterns or (),
+                dry_run=dry_run,
+                adopting=not files_only,
+                access=access,
+                schemas=schemas,
+                address=address,
+                waive_until=until,
+                contents=InferOptions(max_records, min_records, show_values) if contents else None,
+                listener=TERMINAL,
+            ) as (imported, adoption):
+                show(imported, project.root, dry_run)
+                adopted = adoption is None or _adopt(adoption)
+                if imported.access and not dry_run:
+                    _show_next_deploy(imported)
+        return 0 if imported.complete and adopted else 1
     report = import_files(
         project,
         stack,
@@ -203,43 +210,6 @@ def _day(text: str) -> date:
         return TypeAdapter[date](Day).validate_python(text)
     except ValidationError as error:
         raise Refusal(f"--waive-until: {error.errors(include_url=False)[0]['msg']}") from error
-
-
-@without_garbage_collection()
-def _from_cluster(
-    project: Project,
-    stack: str | None,
-    patterns: Sequence[str],
-    *,
-    dry_run: bool,
-    adopting: bool,
-    access: bool,
-    schemas: bool,
-    address: ClusterAddress | None,
-    waive_until: date | None,
-    contents: InferOptions | None,
-) -> int:
-    # An import from files needs neither Pulumi nor a cluster.
-    from topicwarden.extensions.interchange.import_operation import importing_topics
-
-    with importing_topics(
-        project,
-        stack,
-        patterns,
-        dry_run=dry_run,
-        adopting=adopting,
-        access=access,
-        schemas=schemas,
-        address=address,
-        waive_until=waive_until,
-        contents=contents,
-        listener=TERMINAL,
-    ) as (report, adoption):
-        show(report, project.root, dry_run)
-        adopted = adoption is None or _adopt(adoption)
-        if report.access and not dry_run:
-            _show_next_deploy(report)
-    return 0 if report.complete and adopted else 1
 
 
 def _adopt(adoption: PendingAdoption) -> bool:

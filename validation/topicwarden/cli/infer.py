@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -22,7 +22,6 @@ from topicwarden.cli.options import (
 from topicwarden.cli.terminal import TERMINAL
 from topicwarden.model.message_text import counted
 from topicwarden.model.project import find_project
-from topicwarden.operations.operation_options import ClusterAddress
 from topicwarden.report import terminal_output
 from topicwarden.report.display import printable
 from topicwarden.report.output_folder import require_writable, write_files
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from topicwarden.audit.infer_topics import BrokenContract, TopicInference
     from topicwarden.audit.inference.inferred_contents import ContractDifference, InferredContents
     from topicwarden.operations.infer import InferredTopic, InferReport
-    from topicwarden.operations.operation_options import InferOptions
 
 app = typer.Typer()
 
@@ -80,26 +78,19 @@ def infer(
     if out is not None:
         require_writable(out)
     with without_garbage_collection():
-        report = _of_stack(stack, patterns, options) if address is None else _of_cluster(address, patterns, options)
+        from topicwarden.operations.infer import infer_cluster, infer_stack
+
+        if address is None:
+            project = find_project()
+            report = infer_stack(project, only_stack(project, stack), patterns, options, listener=TERMINAL)
+        else:
+            report = infer_cluster(address, patterns, options, listener=TERMINAL)
     texts = ("".join(f"{line}\n" for line in _lines(each, saved=out is not None)) for each in report.topics)
     terminal_output.write_text("\n".join(texts))
     if out is not None:
         for path in write_files(out, _files(report)):
             terminal_output.note(str(path))
     return 0 if report.complete else 1
-
-
-def _of_stack(stack: str | None, patterns: Sequence[str], options: InferOptions) -> InferReport:
-    from topicwarden.operations.infer import infer_stack
-
-    project = find_project()
-    return infer_stack(project, only_stack(project, stack), patterns, options, listener=TERMINAL)
-
-
-def _of_cluster(address: ClusterAddress, patterns: Sequence[str], options: InferOptions) -> InferReport:
-    from topicwarden.operations.infer import infer_cluster
-
-    return infer_cluster(address, patterns, options, listener=TERMINAL)
 
 
 def read_from(inference: TopicInference) -> str:

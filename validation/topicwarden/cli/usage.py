@@ -27,7 +27,7 @@ from topicwarden.cli.terminal import TERMINAL, print_wrapped
 from topicwarden.model.message_text import counted, counted_more, first_of
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.operations.operation_options import ClusterAddress, ProgressListener
+from topicwarden.operations.operation_options import ProgressListener
 from topicwarden.report import display, terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.specs.stacks.history_address import history_below
@@ -106,59 +106,28 @@ def usage(
     from topicwarden.operations.operation_options import UsageOptions
 
     patterns, options = tuple(topics or ()), UsageOptions(history, authorizer_log, master, log_time_zone)
-    if address is not None:
-        if write or dry_run:
-            raise Refusal("--write adds access to the YAML of a stack: remove it, or remove --bootstrap-server")
-        return _usage_of_address(address, patterns, options, form, out)
+    if address is not None and (write or dry_run):
+        raise Refusal("--write adds access to the YAML of a stack: remove it, or remove --bootstrap-server")
     if several is not None:
         return _usage_of_stacks(several, patterns, options, form, out, write=write or dry_run)
-    return _usage_of_stack(one, patterns, options, form, out, write=write, dry_run=dry_run)
-
-
-def _usage_of_stack(
-    stack: str,
-    patterns: tuple[str, ...],
-    options: UsageOptions,
-    form: str,
-    out: Path | None,
-    *,
-    write: bool,
-    dry_run: bool,
-) -> int:
-    """Print the report on the topics that match ``patterns`` in the format ``form``, and return the exit code.
-
-    ``out`` is a folder for the report in several formats. ``write`` adds the access that is used to the YAML, and
-    ``dry_run`` only shows these changes. Returns 1 if ``write`` leaves a use without a declaration, else 0.
-    """
-    from topicwarden.operations.usage import usage_topics
-    from topicwarden.report.usage.formats import FORMATS
+    from topicwarden.operations.usage import usage_of_cluster, usage_topics
+    from topicwarden.report.usage.formats import FORMATS, contents
 
     require_report_format(form, FORMATS)
     if dry_run and not write:
         raise Refusal("--dry-run only shows the changes of --write: add --write")
     if out is not None:
         require_writable(out)
-    project = find_project()
     with without_garbage_collection():
-        report = usage_topics(project, stack, patterns, options, listener=TERMINAL)
-    _deliver(report, form, out)
-    return _write_access(project, report, dry_run=dry_run, to_stdout=form == "text") if write else 0
-
-
-def _usage_of_address(
-    address: ClusterAddress, patterns: tuple[str, ...], options: UsageOptions, form: str, out: Path | None
-) -> int:
-    """Print the report on a cluster that no project declares, and return 0; the rest is as in ``usage``."""
-    from topicwarden.operations.usage import usage_of_cluster
-    from topicwarden.report.usage.formats import FORMATS
-
-    require_report_format(form, FORMATS)
+        if address is None:
+            report = usage_topics(find_project(), one, patterns, options, listener=TERMINAL)
+        else:
+            report = usage_of_cluster(address, patterns, options, listener=TERMINAL)
+    _print(report, form)
     if out is not None:
-        require_writable(out)
-    with without_garbage_collection():
-        report = usage_of_cluster(address, patterns, options, listener=TERMINAL)
-    _deliver(report, form, out)
-    return 0
+        for path in write_files(out, contents(report)):
+            terminal_output.note(str(path))
+    return _write_access(find_project(), report, dry_run=dry_run, to_stdout=form == "text") if write else 0
 
 
 def _usage_of_stacks(
@@ -210,14 +179,13 @@ def _usage_of_stacks(
 
 def _one(outcome: StackOutcome, form: str) -> str:
     from topicwarden.model.usage_report import UsageReport
-    from topicwarden.report.usage.formats import FORMATS
 
     assert isinstance(outcome.report, UsageReport)
-    return _text(outcome.report) if form == "text" else FORMATS[form](outcome.report)
+    return _render(outcome.report, form)
 
 
 def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_stdout: bool) -> int:
-    """Add the access that is used to the YAML, print the changes, and return the exit code.
+    """Add the access that is used to the YAML, print the changes, and return 1 if a use stays without a declaration.
 
     The changes are printed on standard output after a report for people, and else on standard error.
     """
@@ -250,26 +218,18 @@ def _write_access(project: Project, report: UsageReport, *, dry_run: bool, to_st
     return 1 if added.left or added.problems else 0
 
 
-def _deliver(report: UsageReport, form: str, out: Path | None) -> None:
-    from topicwarden.report.usage.formats import contents
-
-    _print(report, form)
-    if out is not None:
-        for path in write_files(out, contents(report)):
-            terminal_output.note(str(path))
-
-
 def _print(report: UsageReport, form: str) -> None:
-    from topicwarden.report.usage.formats import FORMATS
-
-    if form != "text":
-        terminal_output.write(FORMATS[form](report))
-        return
-    terminal_output.write_text(_text(report))
+    if form == "text":
+        terminal_output.write_text(_render(report, form))
+    else:
+        terminal_output.write(_render(report, form))
 
 
-def _text(report: UsageReport) -> str:
+def _render(report: UsageReport, form: str) -> str:
     from topicwarden.report.document import Medium
     from topicwarden.report.usage.document import document
+    from topicwarden.report.usage.formats import FORMATS
 
-    return terminal_output.document_text(document(report, Medium.TERMINAL))
+    if form == "text":
+        return terminal_output.document_text(document(report, Medium.TERMINAL))
+    return FORMATS[form](report)
