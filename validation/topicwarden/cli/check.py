@@ -87,41 +87,22 @@ def check(
     several = several_stacks(stack, all_stacks)
     if several is not None:
         return _check_stacks(several, form, paths or (), changes_files=fix or diff, out=out, base=base)
-    return _check_stack(stack[0] if stack else None, form, paths or (), fix=fix, diff=diff, out=out, base=base)
-
-
-def _check_stack(
-    stack: str | None,
-    form: str | None,
-    paths: Sequence[Path],
-    *,
-    fix: bool,
-    diff: bool,
-    out: Path | None,
-    base: str | None,
-) -> int:
-    """Print all problems in the format ``form`` and a summary on standard error, and return the exit code.
-
-    Returns 1 if there is an error. ``fix`` corrects the files before the check. ``diff`` only prints the corrections,
-    and returns 1 if there are any. ``out`` is a folder for report files. ``base`` is a Git
-    commit with which schemas are compared.
-    """
     from topicwarden.operations.check import check_topics
 
-    form = _format(form)
+    only, form = stack[0] if stack else None, _format(form)
     if out is not None:
         require_writable(out)
-    project = project_of(paths)
+    project = project_of(paths or ())
     if fix or diff:
         # Imported only when needed, because most checks do not change files.
         from topicwarden.cli.fix import fix as fix_files
 
-        selected_stacks(project, stack)  # refuse an unknown stack before a file is changed
-        changed = fix_files(project, paths, write=not diff, to_stdout=diff or form == "text")
+        selected_stacks(project, only)  # refuse an unknown stack before a file is changed
+        changed = fix_files(project, paths or (), write=not diff, to_stdout=diff or form == "text")
         if diff:
             return 1 if changed else 0
     with without_garbage_collection():
-        report = check_topics(project, stack, paths, base, terminal_output.note)
+        report = check_topics(project, only, paths or (), base, terminal_output.note)
     _print(report, form, out)
     _summarize(report, base)
     return 1 if report.errors else 0

@@ -61,35 +61,26 @@ def plan(
     several = several_stacks(stack, all_stacks)
     if several is not None:
         return _plan_stacks(several, form, detailed_exitcode, topics or (), out)
-    return _plan_stack(single_stack(stack, context), form, detailed_exitcode, topics or (), out)
+    with without_garbage_collection(), showing_problems():
+        from topicwarden.operations.plan import plan_topics
+        from topicwarden.report.document import Medium
+        from topicwarden.report.plan import FILES, FORMATS, render
+        from topicwarden.report.plan.document import document
 
-
-@without_garbage_collection()
-@showing_problems()
-def _plan_stack(stack: str, form: str, detailed: bool, patterns: Sequence[str], out: Path | None) -> int:
-    """Print the plan for the topics that match ``patterns`` in the format ``form``, and return the exit code.
-
-    ``out`` is a folder for the plan in several formats. Returns 1 if a change is refused or the preview failed; 3 with
-    ``detailed`` if changes are pending; else 0. Errors in the files are printed, and exit with 1.
-    """
-    from topicwarden.operations.plan import plan_topics
-    from topicwarden.report.document import Medium
-    from topicwarden.report.plan import FILES, FORMATS, render
-    from topicwarden.report.plan.document import document
-
-    require_format(form, FORMATS)
-    if out is not None:
-        require_writable(out)
-    project = find_project()
-    report = plan_topics(project, stack, patterns, listener=TERMINAL)
-    if out is not None:
-        write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
-    if form == "text":
-        terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
-        note_pulumi(report)
-    else:
-        terminal_output.write(render(report, form, project.root))
-    return _code(report, detailed)
+        one = single_stack(stack, context)
+        require_format(form, FORMATS)
+        if out is not None:
+            require_writable(out)
+        project = find_project()
+        report = plan_topics(project, one, topics or (), listener=TERMINAL)
+        if out is not None:
+            write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
+        if form == "text":
+            terminal_output.write_text(terminal_output.document_text(document(report, Medium.TERMINAL)))
+            note_pulumi(report)
+        else:
+            terminal_output.write(render(report, form, project.root))
+        return _code(report, detailed_exitcode)
 
 
 def note_pulumi(report: PlanReport) -> None:
@@ -174,6 +165,7 @@ def _github(report: FleetReport, project: Project) -> str:
 
 
 def _code(report: PlanReport, detailed: bool) -> int:
+    """Return 1 if a change is refused or the preview failed; with ``detailed``, 3 if changes are pending; else 0."""
     if not report.deployable:
         return 1
     return _PENDING if detailed and report.pending else 0
