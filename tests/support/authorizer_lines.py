@@ -1,4 +1,4 @@
-"""Lines of authorizer logs, from ``tests/unit/audit/cases/authorizer_log.yaml``, and decisions of whole lines."""
+"""Lines of authorizer logs, from ``tests/unit/audit/cases/authorizer_log.yaml``, and the decisions in lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,46 @@ from typing import Any, Final
 
 import yaml
 
-from topicwarden.audit.authorizer_log.grammar import TIME, LoggedDecision, decision_in
+from topicwarden.audit.authorizer_log.grammar import DECISION, TIME, operation_of, resource_of, uniform_rule
+from topicwarden.model.access import Operation, Resource
+
+
+@dataclass(frozen=True)
+class LoggedDecision:
+    """The decision of one line, without its time. ``zone`` is the text of its time zone, empty if it has none.
+
+    ``effective`` is false if nobody was granted or refused anything: brokers log such answers at TRACE only. ``rule``
+    is empty in lines of ``AclAuthorizer``.
+    """
+
+    zone: str
+    effective: bool
+    principal: str
+    host: str
+    operation: Operation
+    resource: Resource
+    allowed: bool
+    request: str
+    rule: str
+
+
+def decision_in(text: str) -> LoggedDecision | None:
+    """Return the decision in the rest of a line after its time; None if the line is no decision, or ambiguous."""
+    match = re.match(DECISION, text)
+    if match is None:
+        return None
+    zone, level, principal, result, operation, host, kind, name, request, references, rule = match.groups(default="")
+    return LoggedDecision(
+        zone,
+        level != "TRACE",
+        principal,
+        host,
+        operation_of(operation),
+        resource_of(kind, name, references),
+        result == "Allowed",
+        request,
+        uniform_rule(rule),
+    )
 
 
 def decision_in_line(line: str) -> tuple[str, LoggedDecision] | None:

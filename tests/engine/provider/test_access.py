@@ -19,7 +19,7 @@ from tests.support.killed_deploys import killed_up
 from tests.support.projects import empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.deploy.intent_log import access_intent_log
+from topicwarden.deploy.intent_log import intent_log
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.authorizer_reads import list_acls
 from topicwarden.kafka.read.cluster import open_cluster
@@ -35,6 +35,7 @@ from topicwarden.kafka.write.access_admin import (
 from topicwarden.kinds.access_resource import ACCESS_SET_TYPE
 from topicwarden.kinds.topic.resource import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH
 from topicwarden.model.access import Acl, Operation, PatternType, PermissionType, Resource, ResourceType
+from topicwarden.model.planned_change import PlanSection
 from topicwarden.toolchain import Toolchain
 
 PASSWORD, OTHER_PASSWORD = "hunter2-never-written", "correct-horse-never-written"
@@ -456,7 +457,7 @@ def _acls(entry: str) -> str:
 
 
 def _intents(stack: AccessStack) -> Path:
-    return access_intent_log(stack.project, "dev").path
+    return intent_log(stack.project, "dev", PlanSection.ACCESS).path
 
 
 def _text(path: Path) -> str:

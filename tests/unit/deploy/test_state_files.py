@@ -19,7 +19,6 @@ from topicwarden.deploy.access_state import ACCESS_RESOURCES, deployed_access, r
 from topicwarden.deploy.file_backend import remove_broken_files
 from topicwarden.deploy.intent_log import (
     IntentLog,
-    access_intent_log,
     intent_log,
 )
 from topicwarden.deploy.program_run import ProgramRun
@@ -165,7 +164,6 @@ def test_each_project_and_stack_has_its_own_record(tmp_path: Path) -> None:
     sections = {intent_log(Project(tmp_path / "a"), "dev", section).path for section in PlanSection}
     assert len(sections) == 3
     assert sections & {log.path for log in logs} == {logs[0].path}
-    assert access_intent_log(Project(tmp_path / "a"), "dev").path in sections - {logs[0].path}
     assert logs[2].path == logs[3].path
 
 

@@ -13,9 +13,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Final
 
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.model.files import replace_file
@@ -63,6 +61,3 @@ def intent_log(project: Project, stack: str, section: PlanSection = PlanSection.
     suffix = "" if section is PlanSection.TOPICS else f"-{section.value}"
     name = hashlib.sha256(str(project.root.resolve()).encode()).hexdigest()[:12]
     return IntentLog(project.cache / "deploys" / f"{name}-{stack.rpartition('/')[2]}{suffix}.jsonl")
-
-
-access_intent_log: Final = partial(intent_log, section=PlanSection.ACCESS)

@@ -11,7 +11,6 @@ exactly one reading: each text between two names occurs once. Any other line is 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from topicwarden.model.access import Operation, Resource, ResourceType
@@ -78,25 +77,6 @@ EXPLANATION: Final = (
 """The rest after the time in other lines of ``AclAuthorizer``. They name no client together with a decision."""
 
 
-@dataclass(frozen=True)
-class LoggedDecision:
-    """The decision of one line, without its time. ``zone`` is the text of its time zone, empty if it has none.
-
-    ``effective`` is false if nobody was granted or refused anything: brokers log such answers at TRACE only. ``rule``
-    is empty in lines of ``AclAuthorizer``.
-    """
-
-    zone: str
-    effective: bool
-    principal: str
-    host: str
-    operation: Operation
-    resource: Resource
-    allowed: bool
-    request: str
-    rule: str
-
-
 def operation_of(name: str) -> Operation:
     """Return the operation with the name that either authorizer writes: ``DESCRIBE_CONFIGS`` or ``DescribeConfigs``."""
     return _OPERATIONS[name]
@@ -117,22 +97,3 @@ def uniform_rule(rule: str) -> str:
     if not rule.startswith("MatchingAcl(acl=StandardAcl["):
         return rule
     return f"MatchingAcl(acl=StandardAcl({rule.removeprefix('MatchingAcl(acl=StandardAcl[')[:-2]}))"
-
-
-def decision_in(text: str) -> LoggedDecision | None:
-    """Return the decision in the rest of a line after its time; None if the line is no decision, or ambiguous."""
-    match = re.match(DECISION, text)
-    if match is None:
-        return None
-    zone, level, principal, result, operation, host, kind, name, request, references, rule = match.groups(default="")
-    return LoggedDecision(
-        zone,
-        level != "TRACE",
-        principal,
-        host,
-        operation_of(operation),
-        resource_of(kind, name, references),
-        result == "Allowed",
-        request,
-        uniform_rule(rule),
-    )

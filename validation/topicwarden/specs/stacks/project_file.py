@@ -72,9 +72,7 @@ class PulumiProject(_Strict):
     main: str | None = None
     description: str | None = None
     stack_config_dir: str | None = Field(default=None, alias="stackConfigDir")
-    config: Annotated[
-        dict[str, Any] | None, BeforeValidator(lambda value: None if isinstance(value, str) else value)
-    ] = None
+    config: Annotated[dict[str, Any] | None, BeforeValidator(_no_text)] = None
     backend: _Backend | None = None
     plugins: _Plugins = Field(default_factory=_Plugins)
 
