@@ -23,7 +23,6 @@ from topicwarden.audit.scan.record_comparison import ComparedRecords
 from topicwarden.kafka.read.snapshot import PartitionReplicas, Snapshot
 from topicwarden.model.finding import AgeBand, PartitionerFacts, PartitionFacts, TopicFacts
 from topicwarden.model.subject import SubjectUse
-from topicwarden.model.usage import AuthorizerLogs
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,6 @@ class AuditEvidence:
     """What happened to topics during the audit, by topic name."""
     unread: Mapping[TopicPartition, str] = field(default_factory=dict)
     """Why the records of a partition could not be read. The snapshot then lacks its offsets."""
-    authorizer_logs: AuthorizerLogs | None = None
-    """What the authorizer logs of the brokers show; None if the audit got none."""
 
 
 def topic_facts(name: str, subject: AuditedTopic) -> TopicFacts:

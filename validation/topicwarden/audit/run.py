@@ -78,7 +78,6 @@ def audit(
     )
     use, context = remember_in_context(history.use, observed.snapshot, observed.use, context)
     evidence = gather_despite_changes(ready, request, observed, progress, history)
-    evidence = replace(evidence, authorizer_logs=logs)
     declared = {
         declaration.topic.name: declaration
         for declaration in request.declarations

@@ -35,9 +35,9 @@ class SubjectEntry:
     references: tuple[SchemaReference, ...] = ()
 
 
-def subject_file_text(entries: Iterable[SubjectEntry], comments: Iterable[str] = ()) -> str:
+def subject_file_text(entries: Iterable[SubjectEntry]) -> str:
     """Return the text of a file with these subjects, in the order of their names."""
-    lines = [*(f"# {comment}" for comment in comments), "subjects:"]
+    lines = ["subjects:"]
     for entry in sorted(entries, key=lambda each: each.name):
         lines += _entry_lines(entry)
     return "".join(f"{line}\n" for line in lines)
