@@ -13,10 +13,10 @@ import pytest
 from tests.support import reports, usage_reports
 from tests.support.browser import chromium, expect
 from tests.support.fleet_reports import small, written
+from topicwarden.extensions.watch.audit_loop import WatchState
 from topicwarden.extensions.watch.http_access import ListenAddress
 from topicwarden.extensions.watch.http_server import serving
 from topicwarden.extensions.watch.served_pages import ServedPages
-from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.report.audit import formats
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.usage.formats import FORMATS as USAGE_FORMATS

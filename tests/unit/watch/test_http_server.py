@@ -18,10 +18,10 @@ from tests.support.hostile_texts import forbidden
 from tests.support.reports import rich, thousand
 from tests.support.watched import get
 from topicwarden.extensions.watch import http_server
+from topicwarden.extensions.watch.audit_loop import WatchState
 from topicwarden.extensions.watch.http_access import ListenAddress, listen_address, token_check
 from topicwarden.extensions.watch.http_server import MOST_CONNECTIONS, MOST_REQUEST_BYTES, serving
 from topicwarden.extensions.watch.served_pages import OPEN_PATHS, ServedPages
-from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.model.problem import Refusal
 from topicwarden.report.audit.background import ReportBackground
 

@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.reports import empty, rich
 from tests.support.stopped_clock import Clock
-from topicwarden.extensions.watch.audit_loop import AuditLoop, Schedule, run_in_turn
-from topicwarden.extensions.watch.watch_state import WatchState
+from topicwarden.extensions.watch.audit_loop import AuditLoop, Schedule, WatchState, run_in_turn
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 

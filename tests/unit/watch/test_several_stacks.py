@@ -21,12 +21,11 @@ from tests.support.stopped_clock import Clock
 from tests.support.watched import get
 from topicwarden.audit.request import AuditRequest
 from topicwarden.extensions.watch import watched_stack
-from topicwarden.extensions.watch.audit_loop import AuditLoop, Schedule, run_in_turn
+from topicwarden.extensions.watch.audit_loop import AuditLoop, Schedule, WatchState, run_in_turn
 from topicwarden.extensions.watch.history_lock import HistoryInUse, history_lock, lock_path
 from topicwarden.extensions.watch.http_server import PageRequest
 from topicwarden.extensions.watch.served_pages import ServedPages
 from topicwarden.extensions.watch.watch_operation import watch_stacks
-from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport
 from topicwarden.model.problem import Refusal

@@ -9,8 +9,8 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
+from topicwarden.extensions.watch.audit_loop import WatchState
 from topicwarden.extensions.watch.http_server import PageRequest, ServedPage
-from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
 from topicwarden.report import fleet as fleet_json

@@ -12,12 +12,11 @@ from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.scan import reader_jars
 from topicwarden.audit.scan.lasting_session import LastingSession
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
-from topicwarden.extensions.watch.audit_loop import AuditLoop, Schedule, run_in_turn
+from topicwarden.extensions.watch.audit_loop import AuditLoop, Schedule, WatchState, run_in_turn
 from topicwarden.extensions.watch.history_lock import HistoryInUse
 from topicwarden.extensions.watch.http_access import listen_address, token_check
 from topicwarden.extensions.watch.http_server import serving
 from topicwarden.extensions.watch.served_pages import OF_STACKS, OPEN_PATHS, ServedPages
-from topicwarden.extensions.watch.watch_state import WatchState
 from topicwarden.extensions.watch.watched_stack import WatchedStack
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.fleet_report import FleetReport, StackOutcome
