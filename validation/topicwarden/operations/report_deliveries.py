@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from topicwarden.audit.history.remote_files import files_at
+from topicwarden.audit.history.store import files_at
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.stack_connection import refuse_problems, settings_file, stack_settings, written_settings
 from topicwarden.model.finding import AuditReport

@@ -143,7 +143,7 @@ class _Spark:
         """Return the operations on the files of a history; None for a history on this machine."""
         if url is None or is_local(url):
             return None
-        from topicwarden.audit.history.remote_files import files_at  # noqa: PLC0415
+        from topicwarden.audit.history.store import files_at  # noqa: PLC0415
 
         return files_at(url, self._spark())
 

@@ -1,4 +1,4 @@
-"""Store the history of audits at any address that Hadoop supports; see ``history_files.py`` for its parts.
+"""Store the history of audits at any address: without Spark here, else with Spark's Hadoop; see ``history_files.py``.
 
 ::
 
@@ -18,7 +18,8 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 from pydantic import TypeAdapter
@@ -27,20 +28,69 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from topicwarden.audit.history.remote_files import files_at
 from topicwarden.audit.history.topic_state import TopicState
-from topicwarden.audit.scan.hadoop_files import parquet_rows
+from topicwarden.audit.scan.hadoop_files import files_of, parquet_rows, path_of, read_bytes, write_bytes
 from topicwarden.audit.scan.java_errors import root_cause
 from topicwarden.audit.scan.spark_source import SparkSource, source_of
 from topicwarden.usage.history_files import (
     LOCAL,
+    HistoryFiles,
     HistoryPart,
     HistoryParts,
+    LocalFiles,
     history_root,
     is_local,
     local_path,
     part_name,
 )
+
+
+def files_at(url: str, spark: SparkSource) -> HistoryFiles:
+    """Return the operations on files at ``url``. Only addresses of other machines need ``spark``."""
+    return LocalFiles() if is_local(url) else HadoopFiles(spark)
+
+
+@contextmanager
+def _java_errors() -> Iterator[None]:
+    """Raise OSError for an error of Hadoop."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        raise OSError(root_cause(error)) from error
+
+
+class HadoopFiles:
+    """Files at any address that Hadoop supports. Raises OSError."""
+
+    def __init__(self, spark: SparkSource) -> None:
+        self._spark = spark
+
+    @_java_errors()
+    def exists(self, url: str) -> bool:
+        path = path_of(self._spark(), url)
+        return bool(files_of(self._spark(), path).exists(path))
+
+    @_java_errors()
+    def names(self, url: str) -> list[tuple[str, int]]:
+        path = path_of(self._spark(), url)
+        files = files_of(self._spark(), path)
+        if not files.exists(path):
+            return []
+        return [(file.getPath().getName(), int(file.getModificationTime())) for file in files.listStatus(path)]
+
+    @_java_errors()
+    def delete(self, url: str) -> None:
+        path = path_of(self._spark(), url)
+        files_of(self._spark(), path).delete(path, True)
+
+    @_java_errors()
+    def read(self, url: str) -> bytes | None:
+        return read_bytes(self._spark(), url)
+
+    @_java_errors()
+    def write(self, url: str, content: bytes) -> None:
+        write_bytes(self._spark(), url, content)
+
 
 _STATES = "states.json.gz"
 _TOPICS = "topics.json"
