@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from topicwarden.deploy.intent_log import intent_log
@@ -17,22 +17,18 @@ from topicwarden.kafka.connect.stack_connection import connect_to, registry_of, 
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.subject.before import SchemaCheckers, subjects_before
-from topicwarden.model.access import NO_ACCESS, DeclaredAccess
+from topicwarden.model.access import NO_ACCESS
 from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanReport, PlanSection
 from topicwarden.model.problem import Level, Refusal
-from topicwarden.model.subject import NO_SUBJECTS, DeclaredSubjects
+from topicwarden.model.subject import NO_SUBJECTS
 from topicwarden.operations.operation_options import SILENT, ProgressListener
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.earlier_use import EarlierUse
 from topicwarden.plan.predict import predict
 from topicwarden.plan.predicted_stack import new_losses, predicted_stack
 from topicwarden.plan.withdrawn_words import with_withdrawn_subjects, without_withdrawn
-from topicwarden.specs.access_files import load_access, resolve_access
-from topicwarden.specs.declared_subjects import resolve_subjects
-from topicwarden.specs.load import load, load_subjects
-from topicwarden.specs.resolve import Declaration, resolve
-from topicwarden.specs.schema_files import ProjectSchemas
+from topicwarden.specs.declared_stack import DeclaredStack, declared_stack
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_settings import HISTORY
 from topicwarden.toolchain import schema_checker
@@ -111,27 +107,12 @@ def planned_destroy(engine: PulumiEngine, *, listener: ProgressListener = SILENT
     return report.model_copy(update={"engine": report.engine.model_copy(update={"ran": True})})
 
 
-@dataclass(frozen=True)
-class _DeclaredNow:
-    declarations: tuple[Declaration, ...]
-    access: DeclaredAccess
-    subjects: DeclaredSubjects
-
-
-def _declared_now(engine: PulumiEngine) -> _DeclaredNow:
+def _declared_now(engine: PulumiEngine) -> DeclaredStack:
     """Return what the files declare now, if there are any; refuse files that cannot be read: they may forbid it."""
-    project, stack = engine.project, engine.stack.rpartition("/")[2]
-    stacks = project.stack_names()
-    topics = load(project.topics, project.root, stacks)
-    resolved = resolve(topics, stack)
-    access_files = load_access(project.access, project.root, stacks)
-    access = resolve_access(access_files, resolved.declarations, stack)
-    subject_files = load_subjects(project.subjects, project.root, stacks)
-    subjects = resolve_subjects(subject_files, resolved.declarations, ProjectSchemas(project.root), stack)
-    results = (topics, resolved, access_files, access, subject_files, subjects)
-    if errors := [each for result in results for each in result.problems if each.level is Level.ERROR]:
-        raise Refusal("\n".join(map(str, errors)))
-    return _DeclaredNow(tuple(resolved.declarations), access.access, subjects.subjects)
+    declared = declared_stack(engine.project, engine.stack.rpartition("/")[2])
+    if declared.errors:
+        raise Refusal("\n".join(map(str, declared.errors)))
+    return declared
 
 
 def destroy_topics(

@@ -20,11 +20,7 @@ from topicwarden.model.deployed_stack import DeployedStack
 from topicwarden.model.planned_change import PlanSection
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.specs.access_files import load_access, resolve_access
-from topicwarden.specs.declared_subjects import resolve_subjects
-from topicwarden.specs.load import load, load_subjects
-from topicwarden.specs.resolve import resolve
-from topicwarden.specs.schema_files import ProjectSchemas
+from topicwarden.specs.declared_stack import declared_stack
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
 
@@ -80,10 +76,6 @@ class ProviderHome:
         """Return where each topic, subject and part of the access of ``stack`` is declared, by the resource's name."""
         if self.project is None:
             return {}
-        project, stacks = self.project, self.project.stack_names()
-        declarations = resolve(load(project.topics, project.root, stacks), stack).declarations
-        access = resolve_access(load_access(project.access, project.root, stacks), declarations, stack).access
-        loaded = load_subjects(project.subjects, project.root, stacks)
-        subjects = resolve_subjects(loaded, declarations, ProjectSchemas(project.root), stack).subjects
-        topics = {each.topic.name: each.locations.at(()) for each in declarations}
-        return topics | resource_locations(access) | subject_locations(subjects)
+        declared = declared_stack(self.project, stack)
+        topics = {each.topic.name: each.locations.at(()) for each in declared.declarations}
+        return topics | resource_locations(declared.access) | subject_locations(declared.subjects)

@@ -24,11 +24,11 @@ from topicwarden.model.topic import Topic
 from topicwarden.model.topic_selection import EXCLUDED, selected
 from topicwarden.policies.check_specs import CheckedStacks, check
 from topicwarden.policies.judge_topics import judge_access, judge_topics
-from topicwarden.specs.access_files import load_access, resolve_access
-from topicwarden.specs.declared_subjects import REFERENCE, resolve_subjects
-from topicwarden.specs.load import LoadedSpecs, load, load_subjects
-from topicwarden.specs.resolve import Declaration, resolve
-from topicwarden.specs.schema_files import ProjectSchemas, SchemaText
+from topicwarden.specs.declared_stack import declared_stack
+from topicwarden.specs.declared_subjects import REFERENCE
+from topicwarden.specs.load import LoadedSpecs
+from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.schema_files import SchemaText
 from topicwarden.specs.spec_files import SpecFile
 from topicwarden.specs.stacks.stack_file import read_stack_file
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
@@ -214,30 +214,18 @@ def open_session(
     if waive_until and waive_until < today():
         raise Refusal(f"waivers until {waive_until} have expired: expected a day from {today()} on")
     stack = only_stack(project, stack)
-    loaded = load(project.topics, project.root, project.stack_names())
-    resolved = resolve(loaded, stack)
-    declared = {declaration.topic.name: declaration for declaration in resolved.declarations}
+    declared = declared_stack(project, stack)
     stack_file = read_stack_file(project, stack)
-    loaded_access = load_access(project.access, project.root, project.stack_names())
-    access = resolve_access(loaded_access, resolved.declarations, stack)
-    loaded_subjects = load_subjects(project.subjects, project.root, project.stack_names())
-    subjects = resolve_subjects(loaded_subjects, resolved.declarations, ProjectSchemas(project.root), stack)
-    problems = (
-        *(*resolved.problems, *stack_file.problems),
-        *(*loaded_access.problems, *access.problems),
-        *(*loaded_subjects.problems, *subjects.problems),
-    )
-    errors = tuple(problem for problem in problems if problem.level is Level.ERROR)
     return ImportSession(
         project,
         stack,
         tuple(patterns),
-        loaded,
-        declared,
-        errors,
+        declared.loaded,
+        {declaration.topic.name: declaration for declaration in declared.declarations},
+        (*declared.errors, *(problem for problem in stack_file.problems if problem.level is Level.ERROR)),
         stack_file.scope,
-        access.access,
-        subjects.subjects,
+        declared.access,
+        declared.subjects,
         waive_until,
     )
 
