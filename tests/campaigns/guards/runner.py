@@ -184,7 +184,7 @@ class Run:
             self._note_deployed(reached if self._went_through else reached & self._unprotected_as_declared())
 
     def _unprotected_as_declared(self) -> frozenset[str]:
-        """Return the topics of which a failed command has deployed a word of deletion: they are not protected.
+        """Return the topics that allow their deletion and are not protected: a failed command has deployed them.
 
         Without the word in the YAML, an earlier deploy has lifted the protection, and its words still hold: the command
         may have ended before it deployed anything.

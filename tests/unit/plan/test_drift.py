@@ -152,8 +152,8 @@ def test_a_deploy_that_leaves_a_topic_recreated_by_hand_moves_no_keys_and_names_
     assert line is not None
     assert line.startswith("t (partitions is 3, declared 12): changed by hand, and this deploy leaves it")
     assert "`topicwarden up --refresh --stack dev` reverts it" in line
-    held = plan.model_copy(update={"held": True})
-    assert [drift_line([held], "dev", reverts=reverts) for reverts in (True, False)] == [None, None]
+    left = plan.model_copy(update={"held": True})
+    assert [drift_line([left], "dev", reverts=reverts) for reverts in (True, False)] == [None, None]
 
 
 @pytest.mark.parametrize(("reverts", "end"), [(True, "and this deploy reverts it"), (False, "reverts it")])
