@@ -207,7 +207,7 @@ class Snapshot:
 
     @cached_property
     def by_metric_name(self) -> dict[str, str]:
-        """The name of each topic by its name in Kafka's metrics, of which a cluster has only one topic."""
+        """The name of each topic by its name in Kafka's metrics, which no two topics of a cluster share."""
         return {metric_name(name): name for name in self.topics}
 
     @property
