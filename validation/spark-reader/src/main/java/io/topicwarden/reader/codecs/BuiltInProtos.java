@@ -1,6 +1,7 @@
 package io.topicwarden.reader.codecs;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -8,9 +9,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -54,14 +55,19 @@ final class BuiltInProtos {
     Deque<String> pending = new ArrayDeque<>(imports.values());
     pending.add(text);
     while (!pending.isEmpty()) {
-      Matcher imported = IMPORT.matcher(pending.remove());
-      while (imported.find()) {
-        String name = imported.group(1);
+      for (String name : imported(pending.remove())) {
         String file = texts.get(name);
         if (file != null && imports.putIfAbsent(name, file) == null) {
           pending.add(file);
         }
       }
     }
+  }
+
+  private static List<String> imported(String text) {
+    FileDescriptorProto encoded = ProtobufCodec.encoded(text);
+    return encoded == null
+        ? IMPORT.matcher(text).results().map(found -> found.group(1)).toList()
+        : encoded.getDependencyList();
   }
 }

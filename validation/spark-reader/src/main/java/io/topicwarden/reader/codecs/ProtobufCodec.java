@@ -1,6 +1,7 @@
 package io.topicwarden.reader.codecs;
 
 import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.DescriptorProtos;
 import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
 import com.google.protobuf.DescriptorProtos.FileDescriptorSet;
 import com.google.protobuf.Descriptors.Descriptor;
@@ -26,6 +27,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -37,6 +39,9 @@ final class ProtobufCodec implements Codec {
 
   private static final String MISSING_FIELDS = "Message missing required fields: ";
   private static final String MAIN_FILE = "topicwarden.main.proto";
+
+  /** No {@code .proto} file has only these characters. */
+  private static final Pattern BASE64 = Pattern.compile("[A-Za-z0-9+/\\s]+=*\\s*");
 
   private final Descriptor type;
 
@@ -68,22 +73,70 @@ final class ProtobufCodec implements Codec {
   }
 
   /**
-   * Compiles a {@code .proto} file.
+   * Compiles a {@code .proto} file, or builds one from a base64 {@code FileDescriptorProto}, as
+   * some clients register it and some registries return it.
    *
    * @param imports the texts of all imported files, by import name
    */
   static FileDescriptor parse(String text, Map<String, String> imports) {
+    return parse(MAIN_FILE, text, imports, new HashMap<>(WellKnownTypes.FILES));
+  }
+
+  private static FileDescriptor parse(
+      String name, String text, Map<String, String> imports, Map<String, FileDescriptor> files) {
+    FileDescriptorProto encoded = encoded(text);
+    if (encoded == null) {
+      return compile(name, text, imports, files);
+    }
+    files.putIfAbsent("google/protobuf/descriptor.proto", DescriptorProtos.getDescriptor());
+    List<FileDescriptor> dependencies = new ArrayList<>();
+    for (String imported : encoded.getDependencyList()) {
+      if (!files.containsKey(imported)) {
+        if (!imports.containsKey(imported)) {
+          throw new IllegalArgumentException("unable to find " + imported);
+        }
+        parse(imported, imports.get(imported), imports, files);
+      }
+      dependencies.add(files.get(imported));
+    }
+    try {
+      FileDescriptor built =
+          FileDescriptor.buildFrom(
+              encoded.toBuilder().setName(name).build(),
+              dependencies.toArray(FileDescriptor[]::new));
+      files.put(name, built);
+      return built;
+    } catch (DescriptorValidationException error) {
+      throw new IllegalArgumentException(error.getMessage(), error);
+    }
+  }
+
+  /** Returns the file that a text encodes; null if the text is a {@code .proto} file itself. */
+  static FileDescriptorProto encoded(String text) {
+    try {
+      return BASE64.matcher(text).matches()
+          ? FileDescriptorProto.parseFrom(Base64.getMimeDecoder().decode(text))
+          : null;
+    } catch (IllegalArgumentException | InvalidProtocolBufferException error) {
+      return null;
+    }
+  }
+
+  private static FileDescriptor compile(
+      String name, String text, Map<String, String> imports, Map<String, FileDescriptor> files) {
     try {
       Path folder =
           Files.createTempDirectory("topicwarden-proto"); // Wire reads only from file systems
       try {
-        write(folder, MAIN_FILE, text);
         for (Map.Entry<String, String> file : imports.entrySet()) {
-          write(folder, file.getKey(), file.getValue());
+          if (encoded(file.getValue()) == null) {
+            write(folder, file.getKey(), file.getValue());
+          }
         }
+        write(folder, name, text);
         SchemaLoader loader = new SchemaLoader(FileSystems.getDefault());
         loader.initRoots(List.of(Location.get(folder.toString())), List.of());
-        return build(MAIN_FILE, loader.loadSchema(), new HashMap<>(WellKnownTypes.FILES));
+        return build(name, loader.loadSchema(), files);
       } catch (IllegalStateException error) { // whose message has the folder, another one each time
         String message = String.valueOf(error.getMessage());
         throw new IllegalArgumentException(message.replace(folder + File.separator, ""), error);

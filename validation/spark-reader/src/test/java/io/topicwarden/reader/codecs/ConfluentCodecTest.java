@@ -6,6 +6,9 @@ import static io.topicwarden.reader.codecs.Faults.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.protobuf.DescriptorProtos.DescriptorProto;
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto;
+import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
 import com.sun.net.httpserver.HttpServer;
 import io.topicwarden.reader.Json;
 import java.io.IOException;
@@ -14,6 +17,7 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -236,6 +240,53 @@ class ConfluentCodecTest {
         new ConfluentCodec(new SchemaRegistryClient(settings), "protobuf", "orders-value", null);
     codec.check(framed(7, 0, 10, 0));
     assertInvalid("not a A of Protocol Buffers", () -> codec.check(framed(7, 0, 10, 9)));
+  }
+
+  @Test
+  void readsProtobufThatIsRegisteredAsBase64() throws RecordFault {
+    FileDescriptorProto.Builder file = FileDescriptorProto.newBuilder().setName("user.proto");
+    file.setSyntax("proto3");
+    file.addDependency("google/protobuf/descriptor.proto");
+    file.addDependency("google/protobuf/field_mask.proto");
+    file.addDependency("google/protobuf/type.proto");
+    file.addDependency("other.proto");
+    file.addPublicDependency(3);
+    DescriptorProto.Builder user = file.addMessageTypeBuilder().setName("User");
+    int number = 0;
+    for (String type : List.of("google.protobuf.FieldMask", "google.protobuf.Type", "Other")) {
+      user.addFieldBuilder()
+          .setName("f" + number)
+          .setNumber(++number)
+          .setType(FieldDescriptorProto.Type.TYPE_MESSAGE)
+          .setTypeName("." + type);
+    }
+    ObjectNode answer = Json.MAPPER.createObjectNode().put("schemaType", "PROTOBUF");
+    answer.put("schema", Base64.getEncoder().encodeToString(file.build().toByteArray()));
+    answer
+        .withArray("references")
+        .addObject()
+        .put("name", "other.proto")
+        .put("subject", "other")
+        .put("version", 1);
+    register(7, null, "", "orders-value");
+    answers.put("/schemas/ids/7", answer.toString());
+    FileDescriptorProto.Builder other = FileDescriptorProto.newBuilder().setName("x.proto");
+    other.addMessageTypeBuilder().setName("Other");
+    answers.put(
+        "/subjects/other/versions/1",
+        Json.MAPPER
+            .createObjectNode()
+            .put("schema", Base64.getEncoder().encodeToString(other.build().toByteArray()))
+            .toString());
+    ConfluentCodec codec = codec("protobuf", null);
+    codec.check(framed(7, 0, 26, 0));
+    assertInvalid("not a User of Protocol Buffers", () -> codec.check(framed(7, 0, 26, 9)));
+    answer.remove("references");
+    answers.put("/schemas/ids/7", answer.toString());
+    assertUndecidable(
+        "the registry's schema cannot be used: IllegalArgumentException: "
+            + "unable to find other.proto",
+        () -> codec("protobuf", null).check(framed(7, 0)));
   }
 
   @Test
