@@ -6,7 +6,7 @@ import base64
 import json
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -39,9 +39,13 @@ def running_registry(folder: Path) -> Iterator[str]:
         server.down(remove=True, say=print)
 
 
-def register_schema(url: str, subject: str, schema: str, kind: str) -> int:
-    """Register the text of a schema of the type ``kind``, such as AVRO; return its id. Raises HTTPError if refused."""
-    body = json.dumps({"schema": schema, "schemaType": kind}).encode()
+def register_schema(url: str, subject: str, schema: str, kind: str, references: Sequence[str] = ()) -> int:
+    """Register the text of a schema of the type ``kind``, such as AVRO; return its id. Raises HTTPError if refused.
+
+    It refers to the first version of each of ``references``, by the name of the subject.
+    """
+    named = [{"name": name, "subject": name, "version": 1} for name in references]
+    body = json.dumps({"schema": schema, "schemaType": kind, "references": named}).encode()
     request = Request(f"{url}/subjects/{subject}/versions", body, {"Content-Type": _SCHEMAS})
     with urlopen(request, timeout=60) as answer:
         return int(json.load(answer)["id"])

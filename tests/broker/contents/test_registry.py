@@ -47,6 +47,8 @@ def judged(project: Project, look: AuditFunction, filled: None, registry_url: st
             {"2": "too early", "3": "does not know", "4": "another subject", "5": "of JSON", "6": "not in"},
         ),
         ("registry.json", {"2": "/id: expected integer, got string"}),
+        ("registry.money", {"1": "not a Price"}),
+        ("registry.linked", {"1": "/id: expected integer, got string"}),
         ("registry.protobuf", {"2": "not a Payment", "3": "path"}),
     ],
 )
@@ -92,3 +94,12 @@ def test_a_registry_with_a_ca_of_its_own_asks_for_a_token_or_a_certificate(
         assert finding(report, topic, "value-schema").evidence == expected.evidence
     assert finding(refused, "registry.json", "value-schema").verdict is Verdict.UNDECIDABLE
     assert not any(secret in report.model_dump_json() for secret in client.values())
+
+
+def test_a_schema_that_a_header_names_leaves_records_undecided(judged: AuditReport) -> None:
+    """Confluent's HeaderSchemaIdSerializer writes no prefix; the first value looks as if it had one."""
+    for check in ("value-schema", "unique"):
+        found = finding(judged, "registry.named", check)
+        assert found.verdict is Verdict.UNDECIDABLE
+        assert "its schema is named in the header __value_schema_id" in "".join(found.because)
+    assert finding(judged, "registry.named", "value-schema").evidence["records"] == 2
