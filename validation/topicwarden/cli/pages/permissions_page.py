@@ -54,7 +54,9 @@ Permissions on topics can be limited to a prefix of their names. Commands then w
 `import` and `usage` do not see others."""
 
 _LEADS: Final = {
-    "plan": "`topicwarden plan` and `pulumi preview` only read.",
+    "plan": "`topicwarden plan` and `pulumi preview` change nothing. They also ask the brokers, with `validate_only`, "
+    "whether they would refuse new topics and settings. Brokers answer that only to a user with Create and "
+    "AlterConfigs on Topic; without them, only the deploy shows it.",
     "up": "`topicwarden up` and `pulumi up` plan first, and need the same permissions for it.",
     "destroy": "`topicwarden destroy` shows the records of the topics before it deletes them.",
     "refresh": "`topicwarden refresh` and `pulumi refresh` only read.",

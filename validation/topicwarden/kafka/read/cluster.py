@@ -27,6 +27,7 @@ from topicwarden.kafka.read.record_batches import (
     is_whole,
     largest_batches,
 )
+from topicwarden.kafka.read.refused_changes import ValidatedChange, refused_changes
 from topicwarden.kafka.read.single_records import read_keys, read_unread_records
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot, TopicIdentity
 from topicwarden.kafka.read.snapshot_reads import take_snapshot
@@ -188,6 +189,10 @@ class Cluster:
         ``groups`` are all groups of the cluster, if they have been read.
         """
         return read_use(self._admin, snapshot, topics, groups)
+
+    def refused_changes(self, changes: Mapping[str, ValidatedChange]) -> dict[str, str]:
+        """Return why the brokers would refuse ``changes`` of topics, by topic; see ``refused_changes``."""
+        return refused_changes(self._admin, changes)
 
     def topic_names(self) -> frozenset[str]:
         """Return the names of all topics that this user sees."""

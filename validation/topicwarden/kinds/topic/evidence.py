@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from topicwarden.kafka.read.cluster import Cluster
     from topicwarden.kafka.read.consumer_groups import ConsumerGroup
     from topicwarden.kafka.read.newest_records import NewestRecords
+    from topicwarden.kafka.read.refused_changes import ValidatedChange
     from topicwarden.kafka.read.use_reads import ClusterUse
 
 MAX_TOPICS_READ = 50
@@ -34,6 +35,7 @@ class RequiredEvidence:
     - ``batches``: the sizes of the newest batches.
     - ``local``: the first offset on the leader's own disk.
     - ``use``: who read and wrote the topic in the last days. ``predict`` adds them to consequences that lose records.
+    - ``validated``: whether the brokers would refuse this change.
     """
 
     times: frozenset[int] = frozenset()
@@ -42,6 +44,7 @@ class RequiredEvidence:
     batches: bool = False
     local: bool = False
     use: bool = False
+    validated: ValidatedChange | None = None
 
     def __or__(self, other: RequiredEvidence) -> RequiredEvidence:
         return RequiredEvidence(
@@ -51,6 +54,7 @@ class RequiredEvidence:
             self.batches or other.batches,
             self.local or other.local,
             self.use or other.use,
+            self.validated or other.validated,
         )
 
 
@@ -80,6 +84,8 @@ class PlanEvidence:
     """Who used the topic in the last days."""
     use_remarks: tuple[str, ...] = ()
     """Problems with the history of use."""
+    refused: str | None = None
+    """Why the brokers would refuse the change; None if they would not, or did not say."""
 
     @property
     def now(self) -> int:
@@ -125,6 +131,7 @@ def gather(
     )
     sizes = cluster.largest_batches(snapshot, [name for name in live if required[name].batches])
     batches, local_starts = _by_topic(sizes), _by_topic(starts)
+    refused = _refused(cluster, snapshot, required)
     groups_of = groups_by_topic(groups)
     return {
         name: PlanEvidence(
@@ -138,9 +145,16 @@ def gather(
             local_starts=local_starts.get(name, {}),
             use=use.of(name),
             use_remarks=use.remarks,
+            refused=refused.get(name),
         )
         for name in required
     }
+
+
+def _refused(cluster: Cluster, snapshot: Snapshot, required: Mapping[str, RequiredEvidence]) -> Mapping[str, str]:
+    """Return why brokers would refuse changes. Other code than Apache Kafka's may not know ``validate_only``."""
+    validated = {name: each.validated for name, each in required.items() if each.validated is not None}
+    return cluster.refused_changes(validated) if validated and snapshot.service.log.apache else {}
 
 
 def _by_topic(values: Mapping[tuple[str, int], int]) -> dict[str, dict[int, int]]:

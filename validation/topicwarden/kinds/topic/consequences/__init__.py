@@ -8,6 +8,7 @@ from typing import Protocol
 from topicwarden.kinds.topic.change import TopicChange
 from topicwarden.kinds.topic.consequences import (
     broker_defaults,
+    broker_refuses,
     collision,
     compaction,
     dead_letters,
@@ -63,6 +64,7 @@ CONSEQUENCES: dict[str, ConsequenceRule] = {
     "outside-scope": outside_scope,
     "foreign": foreign,
     "collision": collision,
+    "broker-refuses": broker_refuses,
     "retention-cut": retention_cut,
     "earlier-roll": earlier_roll,
     "fixed-policy": fixed_policy,
