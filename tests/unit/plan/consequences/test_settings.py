@@ -339,6 +339,20 @@ def test_a_policy_that_stays_a_new_topic_and_an_unknown_one_are_not_refused() ->
     assert predicted("fixed-policy", Scenario(None, {SETTING: "compact"}, service=PROFILES["msk-serverless"])) == []
 
 
+@pytest.mark.parametrize(
+    ("setting", "declared", "live"),
+    [("cleanup.policy", "compact,delete", "delete,compact"), ("min.cleanable.dirty.ratio", "1", "1.0")],
+)
+def test_another_spelling_on_the_cluster_is_no_difference(setting: str, declared: str, live: str) -> None:
+    """The provider compares by value, too, and adopts such a topic."""
+    scenario = Scenario({setting: declared}, {setting: live}, in_state=False)
+    assert only("foreign", scenario).kind == "adopted"
+    assert scenario.change().as_live
+    changed = Scenario({setting: declared, "segment.ms": "9"}, {setting: live}, deployed={setting: declared})
+    assert [each.name for each in changed.change().settings] == ["segment.ms"]
+    assert predicted("drift", changed) == []
+
+
 def test_a_value_in_force_is_no_manual_change_whatever_its_source() -> None:
     """Redpanda reports a setting that was set to its default as not set."""
     scenario = Scenario({"retention.ms": "1"}, {}, deployed={"retention.ms": "604800000"}, service=PROFILES["redpanda"])

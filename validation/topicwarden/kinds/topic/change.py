@@ -8,6 +8,7 @@ from datetime import date
 
 from topicwarden.kafka.read.effective_defaults import effective_defaults
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka_facts.configs import definition
 from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.kinds.topic.setting_effects import lowered, raised, riskiest, safest
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
@@ -162,8 +163,10 @@ def _settings(declaration: Declaration, deployed: DeployedTopic | None, live: Li
             live_value = live.topic.config.get(name)
         declared_value, deployed_value = declared.get(name), state.get(name)
         compared_value = on_topic.get(name) if declared_value is None else live_value
+        if declared_value is not None and compared_value is not None and _equal(name, declared_value, compared_value):
+            live_value = compared_value = declared_value
         visible = config_visible or (live is not None and name in COUNTS)
-        # Compared as text, as Pulumi does: another spelling of the same value is written, too.
+        # The state is compared as text, as Pulumi does: another spelling of the same value is written, too.
         if declared_value == deployed_value and (declared_value == compared_value if visible else live is not None):
             continue
         yield Setting(
@@ -174,6 +177,12 @@ def _settings(declaration: Declaration, deployed: DeployedTopic | None, live: Li
             source=live.sources.get(name) if live else None,
             location=declaration.locations.at(path),
         )
+
+
+def _equal(name: str, declared: str, live: str) -> bool:
+    """Return whether Kafka takes two values for one, such as lists in another order; the provider writes neither."""
+    known = definition(name)
+    return known.equivalent(declared, live) if known else declared == live
 
 
 COUNTS = frozenset({"partitions", "replication_factor"})
