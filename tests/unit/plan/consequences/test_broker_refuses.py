@@ -71,8 +71,8 @@ def test_a_setting_that_nobody_declares_is_named_as_the_cause() -> None:
     )
 
 
-@pytest.mark.parametrize(("service", "asked"), [("apache", True), ("msk", True), ("redpanda", False)])
-def test_only_brokers_with_the_code_of_apache_kafka_are_asked(service: str, asked: bool) -> None:
+@pytest.mark.parametrize(("service", "judges"), [("apache", True), ("msk", True), ("redpanda", False)])
+def test_only_brokers_with_the_code_of_apache_kafka_judge(service: str, judges: bool) -> None:
     scenario = Scenario({"segment.ms": "9"}, {}, service=PROFILES[service])
     cluster = SimpleNamespace(
         refused_changes=lambda changes: dict.fromkeys(changes, "why"),
@@ -85,5 +85,5 @@ def test_only_brokers_with_the_code_of_apache_kafka_are_asked(service: str, aske
     required = broker_refuses.needs(scenario.change(), NOW)
     assert required is not None
     evidence = gather(cast(Any, cluster), scenario.snapshot(), {"t": required | RequiredEvidence()})["t"]
-    assert evidence.refused == ("why" if asked else None)
+    assert evidence.refused == ("why" if judges else None)
     assert replace(required, validated=None) == RequiredEvidence()
