@@ -32,7 +32,7 @@ _REFUSALS: Final = (InvalidConfigurationError.errno, InvalidTopicError.errno, Po
 
 @dataclass(frozen=True)
 class ValidatedChange:
-    """What to ask about a topic: its creation, or new values of its settings; None in ``config`` removes one.
+    """The creation of a topic, or new values of the settings of one; None in ``config`` removes a setting.
 
     ``partitions`` and ``replication_factor`` are 0 for a topic that exists.
     """
@@ -42,8 +42,8 @@ class ValidatedChange:
     replication_factor: int = 0
 
     @property
-    def weight(self) -> int:
-        """The metadata records of the change."""
+    def records(self) -> int:
+        """The number of metadata records of the change."""
         return 1 + self.partitions + len(self.config)
 
 
@@ -63,11 +63,13 @@ def refused_changes(admin: KafkaAdminClient, changes: Mapping[str, ValidatedChan
 
 def _batches(changes: Mapping[str, ValidatedChange]) -> Iterator[dict[str, ValidatedChange]]:
     batch: dict[str, ValidatedChange] = {}
+    records = 0
     for name, change in changes.items():
-        if batch and sum(each.weight for each in batch.values()) + change.weight > _RECORDS:
+        if batch and records + change.records > _RECORDS:
             yield batch
-            batch = {}
+            batch, records = {}, 0
         batch[name] = change
+        records += change.records
     if batch:
         yield batch
 

@@ -64,11 +64,8 @@ def _without_effect(acl: Acl, index: _Index) -> str | None:
             f"{acl}: * in a principal is a plain character, and only {ANY_PRINCIPAL} is every principal, so this "
             "matches only one principal with exactly this name; name each principal"
         )
-    if (
-        acl.resource_type is not ResourceType.CLUSTER
-        and acl.resource_name != WILDCARD
-        and WILDCARD in acl.resource_name
-    ):
+    wildcard = acl.resource_name == WILDCARD and acl.pattern_type is PatternType.LITERAL
+    if acl.resource_type is not ResourceType.CLUSTER and not wildcard and WILDCARD in acl.resource_name:
         return f"{acl}: {_plain_asterisk(acl)}"
     if reason := _no_such_name(acl):
         return f"{acl} has no effect: {reason}"
@@ -96,6 +93,8 @@ def _plain_asterisk(acl: Acl) -> str:
     kind = "a literal name" if acl.pattern_type is PatternType.LITERAL else "a prefix"
     prefix = acl.resource_name.removesuffix(WILDCARD)
     remedy = f"write the prefix {prefix}" if prefix and WILDCARD not in prefix else "remove it"
+    if acl.resource_name == WILDCARD:
+        remedy = f"for every name, write the literal {WILDCARD}"
     matched = "no topic" if acl.resource_type is ResourceType.TOPIC else "only names with it"
     return f"* in {kind} is a plain character, so this matches {matched}; {remedy}"
 
