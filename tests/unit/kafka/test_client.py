@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import re
 import select
 import socket
 import ssl
@@ -237,7 +238,8 @@ def constructions(names: set[str]) -> set[tuple[str, str]]:
     return {
         (path.relative_to(PACKAGE).as_posix(), node.func.id)
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if re.search("|".join(names), text := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
     }
 
