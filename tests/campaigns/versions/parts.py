@@ -15,7 +15,7 @@ from kafka.admin import NewTopic
 from tests.campaigns.versions.clusters import RunningCluster
 from tests.engine.predictions.conftest import Deployment, one
 from tests.support.clients import commit
-from tests.support.projects import Shell, project_of
+from tests.support.projects import empty_stack, project_of
 from tests.support.reports import finding
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
@@ -29,7 +29,6 @@ from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.verdict import Verdict
 from topicwarden.operations.audit import auditing
-from topicwarden.toolchain import environment
 
 DAY_MS: Final = 86_400_000
 RECORDS: Final = 40
@@ -83,12 +82,7 @@ def staged(cluster: RunningCluster, folder: Path) -> Iterator[Stage]:
         "topicwarden:kafkaVersion": cluster.version.line,
     }
     project = project_of(folder / "project", _FILES, json.dumps({"config": settings}))
-    state = folder / "state"
-    state.mkdir()
-    variables = {"PULUMI_BACKEND_URL": state.as_uri(), "PULUMI_CONFIG_PASSPHRASE": "of the test"}
-    deployment = Deployment(project, Shell(project.root, environment(project) | variables))
-    deployment.pulumi("stack init dev")
-    yield Stage(cluster, deployment)
+    yield Stage(cluster, Deployment(project, empty_stack(project, folder / "state")))
 
 
 def create(stage: Stage) -> None:

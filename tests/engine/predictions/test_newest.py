@@ -15,7 +15,7 @@ from tests.engine.predictions.conftest import Deployment, one
 from tests.support import maven_jars
 from tests.support.applications.share_consumer import share_consumer
 from tests.support.clients import commit, until
-from tests.support.projects import Shell, project_of
+from tests.support.projects import empty_stack, project_of
 from tests.support.sandboxes import running
 from topicwarden.extensions.sandbox.jvm import Jvm
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
@@ -24,7 +24,6 @@ from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
-from topicwarden.toolchain import environment
 
 DAY = 86_400_000
 _TIERED = {
@@ -75,11 +74,7 @@ def cluster(servers: list[str], tmp_path: Path) -> Iterator[Cluster]:
 
 
 def deployed(project: Project, folder: Path) -> Deployment:
-    state = folder / "state"
-    state.mkdir()
-    variables = {"PULUMI_BACKEND_URL": state.as_uri(), "PULUMI_CONFIG_PASSPHRASE": "of the test"}
-    done = Deployment(project, Shell(project.root, environment(project) | variables))
-    done.pulumi("stack init dev")
+    done = Deployment(project, empty_stack(project, folder / "state"))
     done.up()
     return done
 
