@@ -17,6 +17,7 @@ from tests.campaigns.versions.clusters import KafkaVersion
 SEED = os.environ.get("TOPICWARDEN_SEED", "20261124")
 
 
+@pytest.mark.nightly("The suite keeps brokers that deny by default.", stays=("False",))
 @pytest.mark.parametrize("open_without_acl", [False, True])
 def test_the_model_decides_as_a_real_broker(java: Path, jars: Path, tmp_path: Path, *, open_without_acl: bool) -> None:
     print(f"TOPICWARDEN_SEED={SEED}")

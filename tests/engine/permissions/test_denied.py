@@ -152,10 +152,7 @@ DENIALS = {
 }
 of_one_resource = pytest.mark.nightly(
     "The matrix of permissions takes each permission on all resources of a kind from audits and plans.",
-    stays=(
-        *("Describe on a topic", "Describe on __consumer_offsets", "DescribeConfigs on a topic", "Read on a topic"),
-        "Describe on a group",
-    ),
+    stays=("Describe on a topic", "Describe on __consumer_offsets", "DescribeConfigs on a topic", "Read on a topic"),
 )
 
 

@@ -76,6 +76,7 @@ def test_the_next_deploy_completes_a_killed_one(sandbox: Sandbox, cluster: Clust
     assert (extent.start, extent.end) == (0, 1)
 
 
+@pytest.mark.nightly("The suite keeps plans with a frozen broker, and with a partition whose broker is lost.")
 def test_a_snapshot_works_with_a_lost_broker(sandbox: Sandbox, cluster: Cluster) -> None:
     names = {f"seen.t{number}" for number in range(5)}
     with connected(sandbox.bootstrap_servers) as admin:

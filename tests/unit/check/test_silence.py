@@ -107,11 +107,16 @@ COMMANDS = (
 )
 
 
-@pytest.mark.nightly("The suite keeps NO_COLOR.", stays=("no colour",))
+@pytest.mark.nightly(
+    "The suite keeps NO_COLOR, and of the commands help, an error of the options, problems, and a refusal.",
+    stays=[f"no colour-{arguments}" for arguments in ("up --help", "up", "check", "plan --stack dev")],
+)
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}], ids=["dumb", "no colour"])
-def test_no_command_writes_escapes_to_a_terminal_that_wants_none(variables: dict[str, str], tmp_path: Path) -> None:
+def test_no_command_writes_escapes_to_a_terminal_that_wants_none(
+    variables: dict[str, str], arguments: list[str], tmp_path: Path
+) -> None:
     root = project(tmp_path, {"topics/a.yaml": "partitions: x\n"}, ("dev", "prod"))
-    for arguments in COMMANDS:
-        shown = on_terminal(str(COMMAND), *arguments, cwd=root, variables=variables)
-        assert shown, arguments
-        assert "\x1b" not in shown, arguments
+    shown = on_terminal(str(COMMAND), *arguments, cwd=root, variables=variables)
+    assert shown
+    assert "\x1b" not in shown
