@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.clients import until
-from tests.support.projects import Shell, borrowing_cache, project_of
+from tests.support.projects import Shell, borrowing_cache, empty_stack, project_of
 from tests.support.stack_state import resources_in_state
 from topicwarden.deploy import lean_registration
 from topicwarden.deploy.adoption import adopt
@@ -26,7 +26,7 @@ from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.toolchain import Toolchain, environment
+from topicwarden.toolchain import Toolchain
 
 _TOPIC = "{owner: team, partitions: 1, replication_factor: 1, allow: [delete]}\n"
 _NAMES = ("a.v1", "b.v1", "c.v1", "d.v1")
@@ -112,17 +112,9 @@ def shell(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TOPICWARDEN_CACHE", str(cache))
             project = project_of(folder / "project", {f"dies/{name}.yaml": _TOPIC for name in _NAMES}, settings)
-            (folder / "state").mkdir()
-            variables = {
-                **environment(project, "dev"),
-                "PULUMI_BACKEND_URL": (folder / "state").as_uri(),
-                "PULUMI_CONFIG_PASSPHRASE": "test",
-                "TOPICWARDEN_CACHE": str(cache),
-            }
-        shell = Shell(project.root, variables)
-        for command in ("stack init dev", "up --yes --skip-preview"):
-            done = shell.run("pulumi", *command.split(), "--non-interactive")
-            assert done.returncode == 0, done.stdout + done.stderr
+            shell = empty_stack(project, folder / "state", {"TOPICWARDEN_CACHE": str(cache)})
+        done = shell.run("pulumi", "up", "--yes", "--skip-preview", "--non-interactive")
+        assert done.returncode == 0, done.stdout + done.stderr
         yield shell
     finally:
         sandbox.down(remove=True)
