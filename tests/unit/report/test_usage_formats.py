@@ -57,7 +57,13 @@ def test_the_whole_output(name: str, output: str) -> None:
     assert output == (EXPECTED / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("report", REPORTS)
+def fifty() -> UsageReport:
+    """Return the report of a thousand topics with fifty of them: its schema takes milliseconds for each."""
+    report = usage_reports.thousand()
+    return report.model_copy(update={"topics": report.topics[:50]})
+
+
+@pytest.mark.parametrize("report", [usage_reports.rich, usage_reports.empty, fifty])
 def test_json_follows_its_schema_and_reads_back(report: Callable[[], UsageReport]) -> None:
     drawn = json_text(report())
     jsonschema.validate(stdlib_json.loads(drawn), SCHEMAS["usage"](), jsonschema.Draft202012Validator)
