@@ -22,8 +22,9 @@ from topicwarden.kinds.subject.resource import SUBJECT_SET_TYPE, SUBJECT_TYPE
 from topicwarden.kinds.topic.change import changes
 from topicwarden.kinds.topic.consequences import duplicate
 from topicwarden.kinds.topic.evidence import PlanEvidence
-from topicwarden.kinds.topic.resource import TOPIC_PATH, TOPIC_TYPE
+from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC_PATH, TOPIC_TYPE
 from topicwarden.model.planned_change import PlanSection, Severity
+from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.plan.engine_steps import EngineStep, ResourceNames
 
 LIMIT = {"entityName": "a", "entityType": "user"}
@@ -49,7 +50,6 @@ def resource(path: str, name: str, properties: Mapping[str, Any]) -> dict[str, A
         (f"{SUBJECT_SET_TYPE}${SUBJECT_TYPE}", "s", {"subject": "s", "format": "avro"}),
         (f"{SUBJECT_SET_TYPE}${SUBJECT_TYPE}", "s", {**SUBJECT, "compatibility": "SOME"}),
         (f"{SUBJECT_SET_TYPE}${SUBJECT_TYPE}", "s", {**SUBJECT, "schema": HIDDEN}),
-        (f"{SUBJECT_SET_TYPE}${SUBJECT_TYPE}", "s", {**SUBJECT, "allow": [{"change": "a-word-of-a-newer-version"}]}),
     ],
 )
 def test_edited_access_and_subjects_are_undeclared(path: str, name: str, properties: Mapping[str, Any]) -> None:
@@ -89,6 +89,38 @@ def test_a_topic_that_a_deploy_deleted_and_could_not_create_again_is_not_deploye
     assert not stack.duplicates
     assert stack.uncreated == {"t"}
     DeletionGuard().check_adoption("t", stack)  # refuses nothing
+
+
+RECORDS: list[Any] = [None, "x", 5, ["x"], {"x": 1}, {"in": 5}, {"in": ["f"], "names": 5}, {"allow": "x"}]
+
+
+@pytest.mark.parametrize("record", [*RECORDS, {"allow": [{"change": "delete", "until": 5}]}])
+def test_an_edited_record_of_a_topic_allows_nothing(record: Any) -> None:
+    topic, components = resource(TOPIC_PATH, "t", TOPIC), ({"declared": {"t": record}}, {"declared": record}, record)
+    for outputs in components:
+        stack = deployed_stack([resource(SET_TYPE, "dev", outputs), topic])
+        assert stack.topics.keys() | stack.duplicates.keys() == {"t"}
+        assert not any(stack.allow.values())
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_access_with_an_edited_record_is_undeclared(record: Any) -> None:
+    quota = resource(f"{ACCESS_SET_TYPE}${QUOTA_TYPE}", QUOTA, {**LIMIT, "config": {"producer_byte_rate": "1"}})
+    components = ({"declared": {QUOTA: record}, "allow": record, "passwords": record}, {"declared": record}, record)
+    for outputs in components:
+        access = deployed_stack([resource(ACCESS_SET_TYPE, "dev", outputs), quota | {"id": "a|user"}]).access
+        assert [each.urn for each in access.undeclared] == [quota["urn"]]
+        assert not any(access.allow.values())
+
+
+def test_a_word_of_a_newer_version_allows_nothing() -> None:
+    allow = [{"change": "a-word-of-a-newer-version"}, {"change": "delete-subject"}]
+    record = {"declared": {"t": {"file": "f", "partitions": 1, "replicationFactor": 1, "config": {}, "allow": allow}}}
+    subject = resource(f"{SUBJECT_SET_TYPE}${SUBJECT_TYPE}", "s", {**SUBJECT, "allow": allow})
+    stack = deployed_stack([resource(SET_TYPE, "dev", record), resource(TOPIC_PATH, "t", TOPIC), subject])
+    known = {Allowance(AllowedChange.DELETE_SUBJECT)}
+    assert stack.topics["t"].declared is not None
+    assert stack.topics["t"].declared.allow == stack.allow["t"] == stack.subjects["s"].allow == known
 
 
 def test_the_step_of_an_edited_resource_has_a_section() -> None:

@@ -17,6 +17,7 @@ from topicwarden.kinds.access_resource import (
     AccessResource,
     SecretProperty,
     allowances,
+    mapping,
     recorded_allowances,
 )
 from topicwarden.kinds.resource_type import DEFAULTS
@@ -130,18 +131,18 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
     is there are in ``undeclared``.
     """
     found: dict[str, dict[Any, Any]] = {}
-    records: dict[str, Mapping[str, Any]] = {}
+    records: Mapping[str, Any] = {}
     allow: dict[str, frozenset[Allowance]] = {}
     passwords: Collection[str] = ()
     iterations: Mapping[str, Any] = {}
     resources = list(resources)
     for outputs in component_outputs(resources, ACCESS_SET_TYPE):
-        records, passwords = outputs.get("declared") or {}, outputs.get("passwords") or ()
-        by_file = outputs.get("allow") or {}
+        records = mapping(outputs.get("declared"))
+        passwords = each if isinstance(each := outputs.get("passwords"), list | tuple) else ()
         # Earlier versions recorded a list: what all files together allow.
-        allow = {file: allowances(each) for file, each in by_file.items()} if isinstance(by_file, dict) else {}
+        allow = {file: allowances(each) for file, each in mapping(outputs.get("allow")).items()}
     for outputs in component_outputs(resources, CREDENTIALS_TYPE):
-        iterations = outputs["iterations"] if isinstance(outputs.get("iterations"), Mapping) else {}
+        iterations = mapping(outputs.get("iterations"))
     homes: dict[AccessKey, tuple[str, ...]] = {}
     undeclared = []
     for resource in resources:
@@ -149,7 +150,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         if type not in ACCESS_TYPES:
             continue
         kind = ACCESS_TYPES[type]
-        properties = {**(resource.get("inputs") or {}), **(resource.get("outputs") or {})}
+        properties = {**mapping(resource.get("inputs")), **mapping(resource.get("outputs"))}
         try:
             key, value = kind.key_of(properties), kind.value_of(properties)
         except EDITED:  # edited, so nothing tells what it is
@@ -157,22 +158,22 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
             continue
         name = kind.name(key)
         registered = kind.registered(urn) and urn.endswith(f"::{name}")
-        record = records.get(name) if registered else None
+        record = _record(records.get(name)) if registered else None
         if registered:
             found.setdefault(kind.part, {})[key] = value
+        as_declared = False
         if record is not None:
-            homes[key] = tuple(record["in"])
-        as_declared = record is not None and _names(properties) <= {*record.get("names", ())}
+            homes[key], names = record
+            as_declared = _names(properties) <= names
         tainted = bool(resource.get("taint"))
         if tainted or not as_declared:
             undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))
-    names = {*passwords}
     # Without a record, as of earlier versions, those of the state were written last.
     written = {
         key: int(number) if isinstance(number := iterations.get(kind.name(key)), int | float) else user.iterations
         for kind, _ in WITH_SECRETS
         for key, user in found.get(kind.part, {}).items()
-        if key in homes and kind.name(key) in names
+        if key in homes and kind.name(key) in passwords
     }
     return DeployedAccess(
         found, homes, allow, passwords=frozenset(written), iterations=written, undeclared=tuple(undeclared)
@@ -184,8 +185,16 @@ def component_outputs(resources: Iterable[Mapping[str, Any]], type: str) -> list
 
     A state has two after `pulumi stack rename`, if a deploy then ended before the engine deleted the old one.
     """
-    components = [each for each in resources if each["type"] == type and each.get("outputs")]
+    components = [each for each in resources if each["type"] == type and mapping(each.get("outputs"))]
     return [each["outputs"] for each in sorted(components, key=_is_of_stack)]
+
+
+def _record(value: Any) -> tuple[tuple[str, ...], frozenset[str]] | None:
+    """Return where an entry was declared, and the names of its values; None if nothing readable is recorded."""
+    try:
+        return tuple(value["in"]), frozenset(value.get("names", ()))
+    except EDITED:
+        return None
 
 
 def _is_of_stack(component: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from topicwarden.deploy.access_state import component_outputs, deployed_access, resource_names
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.kinds.access_resource import EDITED, allowances, recorded_allowances
+from topicwarden.kinds.access_resource import EDITED, allowances, mapping, recorded_allowances
 from topicwarden.kinds.properties import is_secret
 from topicwarden.kinds.subject.resource import deployed_subjects
 from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC_PATH, TOPIC_TYPE
@@ -50,7 +50,7 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
     for resource in resources:
         if resource["type"] != TOPIC_TYPE:
             continue
-        urn, outputs = str(resource["urn"]), resource.get("outputs") or resource.get("inputs") or {}
+        urn, outputs = str(resource["urn"]), mapping(resource.get("outputs") or resource.get("inputs"))
         name = str(outputs.get("name") or resource.get("id"))
         if resource.get("pendingReplacement"):
             uncreated.add(name)
@@ -71,7 +71,7 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
         {name: tuple(urns) for name, urns in duplicates.items()},
         replace(access, undeclared=(*access.undeclared, *edited)),
         subjects,
-        {name: allowances(record["allow"]) for name, record in records.topics.items()},
+        {name: allowances(mapping(record).get("allow") or ()) for name, record in records.topics.items()},
         frozenset(uncreated),
     )
 
@@ -110,7 +110,7 @@ class _Records:
     def __post_init__(self) -> None:
         for outputs in component_outputs(self.resources, SET_TYPE):
             self.cluster_id = outputs.get("clusterId") or self.cluster_id
-            self.topics |= outputs.get("declared") or {}
+            self.topics |= mapping(outputs.get("declared"))
 
     def deployed(self, name: str, outputs: Mapping[str, Any]) -> DeployedTopic:
         """Return the topic ``name`` of a resource with ``outputs``; raise one of ``EDITED`` if they were edited."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -36,7 +37,7 @@ class Resources(Protocol):
 
 ACCESS_SET_TYPE: Final = "topicwarden:index:AccessSet"
 """The component that has all access."""
-EDITED: Final = (AttributeError, KeyError, TypeError, ValueError)
+EDITED: Final = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 """What reading the properties of a resource raises if its state was edited, or if a value is a secret."""
 
 
@@ -187,9 +188,19 @@ def recorded_allowances(allow: Iterable[Allowance]) -> list[dict[str, str]]:
     ]
 
 
-def allowances(records: Iterable[Mapping[str, str]]) -> frozenset[Allowance]:
-    """Return the allowances that ``recorded_allowances`` has recorded."""
-    return frozenset(
-        Allowance(AllowedChange(record["change"]), date.fromisoformat(record["until"]) if "until" in record else None)
-        for record in records
-    )
+def allowances(records: object) -> frozenset[Allowance]:
+    """Return the allowances that ``recorded_allowances`` has recorded.
+
+    One that this version does not know, or that was edited, allows nothing.
+    """
+    found = set()
+    for record in records if isinstance(records, list | tuple) else ():
+        with suppress(*EDITED):
+            until = date.fromisoformat(record["until"]) if "until" in record else None
+            found.add(Allowance(AllowedChange(record["change"]), until))
+    return frozenset(found)
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return ``value`` of a state if it is a mapping; else it was edited, and says nothing."""
+    return value if isinstance(value, Mapping) else {}

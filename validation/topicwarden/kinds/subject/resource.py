@@ -19,7 +19,13 @@ from topicwarden.kafka.registry.read import find_version, read_subject, referrer
 from topicwarden.kafka.registry.registry_error import REFERENCED, RegistryError
 from topicwarden.kafka.registry.same_schema import same
 from topicwarden.kafka.registry.write import register, set_compatibility, soft_delete
-from topicwarden.kinds.access_resource import EDITED, AccessResource, allowances, recorded_allowances
+from topicwarden.kinds.access_resource import (
+    EDITED,
+    AccessResource,
+    allowances,
+    mapping,
+    recorded_allowances,
+)
 from topicwarden.kinds.announced_writes import Announce, Intent
 from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown, is_secret
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, one_of
@@ -115,7 +121,11 @@ def deployed_subjects(
     found, edited = {}, []
     for resource in resources:
         if resource["type"] == SUBJECT_TYPE and RESOURCE.registered(str(resource["urn"])):
-            urn, inputs, outputs = str(resource["urn"]), resource.get("inputs") or {}, resource.get("outputs") or {}
+            urn, inputs, outputs = (
+                str(resource["urn"]),
+                mapping(resource.get("inputs")),
+                mapping(resource.get("outputs")),
+            )
             computed = {key: outputs[key] for key in _COMPUTED if key in outputs}
             try:
                 if any(map(is_secret, inputs.values())):
