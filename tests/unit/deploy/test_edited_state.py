@@ -91,6 +91,40 @@ def test_a_topic_that_a_deploy_deleted_and_could_not_create_again_is_not_deploye
     DeletionGuard().check_adoption("t", stack)  # refuses nothing
 
 
+ELSEWHERE = {"id": "another"}
+KEPT = ({"retainOnDelete": True}, {"deletedWith": f"urn:pulumi:dev::shop::{TOPIC_TYPE}::u"})
+USER = {"username": "a", "scramMechanism": "SCRAM-SHA-256", "scramIterations": 4096}
+
+
+@pytest.mark.parametrize("marks", [ELSEWHERE, *KEPT])
+def test_a_topic_that_the_engine_would_not_write_or_delete_as_planned_is_refused(marks: dict[str, Any]) -> None:
+    """The id names the topic that the provider changes; the others let a deletion remove the resource only."""
+    stack = deployed_stack([resource(TOPIC_PATH, "t", TOPIC) | marks])
+    assert [each.edited for each in stack.duplicates["t"]] == [True]
+
+
+@pytest.mark.parametrize("marks", [ELSEWHERE, *KEPT])
+@pytest.mark.parametrize(
+    ("path", "name", "id", "properties"),
+    [
+        (f"{ACCESS_SET_TYPE}${QUOTA_TYPE}", QUOTA, "a|user", {**LIMIT, "config": {"producer_byte_rate": "1"}}),
+        (f"{ACCESS_SET_TYPE}${SCRAM_TYPE}", user_name("a", "SCRAM-SHA-256"), "a|SCRAM-SHA-256", USER),
+        (f"{SUBJECT_SET_TYPE}${SUBJECT_TYPE}", "s", "s", SUBJECT),
+    ],
+)
+def test_access_and_subjects_that_the_engine_would_not_write_or_delete_as_planned_are_undeclared(
+    path: str, name: str, id: str, properties: Mapping[str, Any], marks: dict[str, Any]
+) -> None:
+    """With another id, they are refused even if the YAML declares them: see ``AccessChange.undeclared``."""
+    record = {"declared": {name: {"in": ["access/a.yaml"], "names": ["producer_byte_rate"]}}}
+    component = resource(ACCESS_SET_TYPE, "dev", record)
+    written = resource(path, name, properties) | {"id": id}
+    assert not deployed_stack([component, written]).access.undeclared
+    (undeclared,) = deployed_stack([component, written | marks]).access.undeclared
+    assert (undeclared.urn, undeclared.as_declared) == (written["urn"], False)
+    assert undeclared.key == undeclared.urn or marks != ELSEWHERE
+
+
 RECORDS: list[Any] = [None, "x", 5, ["x"], {"x": 1}, {"in": 5}, {"in": ["f"], "names": 5}, {"allow": "x"}]
 
 

@@ -357,8 +357,8 @@ async def _errors() -> list[str]:
     return errors
 
 
-async def _writes(home: ProviderHome) -> list[str]:
-    """Ask a provider to create, update and delete a topic; return the error of each."""
+async def _writes(home: ProviderHome, id: str = "t") -> list[str]:
+    """Ask a provider to create the topic t, and to update and delete it by ``id``; return the error of each."""
     server, port = await start_provider(None, home)
     errors = []
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
@@ -368,8 +368,8 @@ async def _writes(home: ProviderHome) -> list[str]:
         topic = to_struct(BASE)
         for write in (
             stub.Create(rpc.CreateRequest(urn=PLAIN_URN, properties=topic)),
-            stub.Update(rpc.UpdateRequest(id="t", urn=PLAIN_URN, olds=topic, news=topic)),
-            stub.Delete(rpc.DeleteRequest(id="t", urn=PLAIN_URN, properties=topic)),
+            stub.Update(rpc.UpdateRequest(id=id, urn=PLAIN_URN, olds=topic, news=topic)),
+            stub.Delete(rpc.DeleteRequest(id=id, urn=PLAIN_URN, properties=topic)),
         ):
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await write
@@ -386,6 +386,12 @@ def test_an_adoption_writes_nothing() -> None:
         for verb in ("create", "update", "delete")
     ]
     assert (gate.reason, gate.adopted) == ("Pulumi would also create t", False)
+
+
+def test_a_resource_whose_id_names_another_topic_is_not_written() -> None:
+    _, *errors = asyncio.run(_writes(ProviderHome(None), "another"))
+    assert all("it has not the id that its properties have; `pulumi state delete" in error for error in errors), errors
+    assert len(errors) == 2
 
 
 def test_each_provider_reaches_the_cluster_of_its_own_settings() -> None:

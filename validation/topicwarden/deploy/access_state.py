@@ -17,8 +17,10 @@ from topicwarden.kinds.access_resource import (
     AccessResource,
     SecretProperty,
     allowances,
+    is_kept,
     mapping,
     recorded_allowances,
+    require_id,
 )
 from topicwarden.kinds.resource_type import DEFAULTS
 from topicwarden.model.access import (
@@ -43,6 +45,7 @@ ACCESS_TYPES: Final[Mapping[str, AccessResource]] = {
     type.token: resource for resource in ACCESS_RESOURCES for type in resource.types
 }
 """The kinds by the types of their resources."""
+_TYPES: Final = {type.token: type for resource in ACCESS_RESOURCES for type in resource.types}
 RESOURCE_TYPES: Final[Mapping[str, AccessResource]] = {
     type.token: each.RESOURCE for each in every_kind("resource") for type in each.RESOURCE.types
 }
@@ -153,6 +156,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         properties = {**mapping(resource.get("inputs")), **mapping(resource.get("outputs"))}
         try:
             key, value = kind.key_of(properties), kind.value_of(properties)
+            require_id(resource, _TYPES[type].id_of(properties))
         except EDITED:  # edited, so nothing tells what it is
             undeclared.append(UndeclaredResource(urn, urn, urn))
             continue
@@ -164,7 +168,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
         as_declared = False
         if record is not None:
             homes[key], names = record
-            as_declared = _names(properties) <= names
+            as_declared = not is_kept(resource) and _names(properties) <= names
         tainted = bool(resource.get("taint"))
         if tainted or not as_declared:
             undeclared.append(UndeclaredResource(urn, key, access_title(key, type), registered, tainted, as_declared))

@@ -9,7 +9,7 @@ from typing import Any
 
 from topicwarden.deploy.access_state import component_outputs, deployed_access, resource_names
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.kinds.access_resource import EDITED, allowances, mapping, recorded_allowances
+from topicwarden.kinds.access_resource import EDITED, allowances, is_kept, mapping, recorded_allowances, require_id
 from topicwarden.kinds.properties import is_secret
 from topicwarden.kinds.subject.resource import deployed_subjects
 from topicwarden.kinds.topic.resource import SET_TYPE, TOPIC_PATH, TOPIC_TYPE
@@ -58,8 +58,11 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
             duplicates.setdefault(name, []).append(DuplicateResource(urn, pending_deletion=True))
         elif _registered(urn, name):
             try:
+                require_id(resource, name)
                 topics[name] = records.deployed(name, outputs)
             except EDITED:
+                duplicates.setdefault(name, []).append(DuplicateResource(urn, edited=True))
+            if is_kept(resource):
                 duplicates.setdefault(name, []).append(DuplicateResource(urn, edited=True))
             if resource.get("taint"):
                 duplicates.setdefault(name, []).append(DuplicateResource(urn, tainted=True))

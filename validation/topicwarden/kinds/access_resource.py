@@ -204,3 +204,17 @@ def allowances(records: object) -> frozenset[Allowance]:
 def mapping(value: object) -> Mapping[str, Any]:
     """Return ``value`` of a state if it is a mapping; else it was edited, and says nothing."""
     return value if isinstance(value, Mapping) else {}
+
+
+def require_id(resource: Mapping[str, Any], id: str) -> None:
+    """Raise ValueError if the ``resource`` of a state has another ``id``: the provider would write another object."""
+    if resource.get("id", id) != id:
+        raise ValueError("the id of a resource was edited")
+
+
+def is_kept(resource: Mapping[str, Any]) -> bool:
+    """Return whether the engine removes the ``resource`` from the state in place of a deletion.
+
+    No program of topicwarden sets these marks.
+    """
+    return bool(resource.get("retainOnDelete") or resource.get("deletedWith"))

@@ -26,7 +26,7 @@ from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kafka.write.admin_session import AdminSession
-from topicwarden.kinds.access_resource import AccessResource, Resources, Target
+from topicwarden.kinds.access_resource import EDITED, AccessResource, Resources, Target
 from topicwarden.kinds.announced_writes import Intent
 from topicwarden.kinds.batches import EngineCalls
 from topicwarden.kinds.properties import (
@@ -199,13 +199,16 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
     async def Update(self, request: rpc.UpdateRequest, context: _Context) -> rpc.UpdateResponse:
         kind = await _type_of(request.urn, context)
         olds, news = from_struct(request.olds), from_struct(request.news)
+
+        async def update(resources: Resources) -> Properties | None:
+            _require_id(kind, request.urn, request.id, olds)
+            return await resources.update(request.id, olds, written)
+
         # Properties in `ignoreChanges` already have their old values in `news`.
         more = kind.previewed(olds, news)
         if not request.preview:
             written = {**news, **self._write_only.get(request.urn, {})}
-            more = await self._write(
-                "update", request.urn, lambda resources: resources.update(request.id, olds, written), context, news
-            )
+            more = await self._write("update", request.urn, update, context, news)
         outputs = kind.outputs(request.id, {**news, **(more or {})}, self._secrets)
         return rpc.UpdateResponse(properties=to_struct(outputs))
 
@@ -214,6 +217,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         properties = from_struct(request.properties)
 
         async def delete(resources: Resources) -> None:
+            _require_id(kind, request.urn, request.id, properties)
             if kind is TOPIC:
                 # A program has told only the providers that it registers with which cluster they may write to.
                 registered = self._registers and self._guard.registers(request.urn, request.id)
@@ -222,19 +226,17 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             elif self._guard.keeps_access(kind.token, request.id):
                 return
             elif kind.token in ACCESS_TYPES:
-                await self._check_access(kind, request.urn, request.id, properties)
+                await self._check_access(kind, request.urn, properties)
             await resources.delete(request.id, properties)
 
         await self._write("delete", request.urn, delete, context, properties)
         return Empty()
 
-    async def _check_access(self, kind: PulumiType, urn: str, id: str, properties: Properties) -> None:
+    async def _check_access(self, kind: PulumiType, urn: str, properties: Properties) -> None:
         """Refuse to remove access that no deploy of topicwarden has declared; see ``check_access``."""
         state = await self._recorded_state()
         if state is None:
             return
-        if kind.id_of(properties) != id:
-            raise Refusal(f"the resource has the properties of {kind.id_of(properties)}, but the id {id}")
         judged = self._guard.judged or self._home.judged
         check_access(state, urn, access_key(kind.token, properties), kind.token, judged=judged)
 
@@ -340,6 +342,19 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             title = kind.title(properties) if kind.title and properties else None
             reason = resource_error(error, urn, location, title, kind.permission)
             await context.abort(grpc.StatusCode.UNKNOWN, reason)
+
+
+def _require_id(kind: PulumiType, urn: str, id: str, properties: Properties) -> None:
+    """Refuse to write another object than the resource with ``properties`` describes; its id may have a password."""
+    try:
+        same = kind.id_of(properties) == id
+    except EDITED:
+        same = False
+    if not same:
+        raise Refusal(
+            "its resource in Pulumi's state was edited: it has not the id that its properties have; "
+            f"`pulumi state delete --force '{urn}'` removes it from the state and does not change the cluster"
+        )
 
 
 async def _type_of(urn: str, context: _Context) -> PulumiType:

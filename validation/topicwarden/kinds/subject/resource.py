@@ -23,8 +23,10 @@ from topicwarden.kinds.access_resource import (
     EDITED,
     AccessResource,
     allowances,
+    is_kept,
     mapping,
     recorded_allowances,
+    require_id,
 )
 from topicwarden.kinds.announced_writes import Announce, Intent
 from topicwarden.kinds.properties import UNKNOWN, Properties, has_unknown, is_secret
@@ -131,6 +133,9 @@ def deployed_subjects(
                 if any(map(is_secret, inputs.values())):
                     raise ValueError("an input is a secret")
                 subject = subject_of({**inputs, **computed})
+                require_id(resource, subject.name)
+                if is_kept(resource):
+                    raise ValueError("the subject is not deleted when its resource is")
             except EDITED:
                 edited.append(UndeclaredResource(urn, urn, f"subject {ResourceUrn(urn).name}"))
                 continue

@@ -43,7 +43,8 @@ def _texts(duplicate: DuplicateResource) -> tuple[str, str]:
         )
     if duplicate.edited:
         return (
-            f"the resource of the topic with properties that were edited or marked as secrets, {duplicate.urn}",
+            "the resource of the topic as no deploy writes it (its id, properties, secrets, or a mark that keeps the "
+            f"topic), {duplicate.urn}",
             f"`pulumi state delete --force '{duplicate.urn}'` removes it from the state and does not change the topic; "
             "the next deploy adopts the topic",
         )
