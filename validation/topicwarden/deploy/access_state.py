@@ -158,7 +158,7 @@ def deployed_access(resources: Iterable[Mapping[str, Any]]) -> DeployedAccess:
             key, value = kind.key_of(properties), kind.value_of(properties)
             require_id(resource, _TYPES[type].id_of(properties))
         except EDITED:  # edited, so nothing tells what it is
-            undeclared.append(UndeclaredResource(urn, urn, urn))
+            undeclared.append(UndeclaredResource(urn, urn, "edited access"))
             continue
         name = kind.name(key)
         registered = kind.registered(urn) and urn.endswith(f"::{name}")
