@@ -60,7 +60,12 @@ _OVERRIDES: Final = {
     "super.users": "User:ANONYMOUS",
 }
 _Live: TypeAlias = Mapping[tuple[str, str], object]
-_WORDS: Final = {"topic": "delete", "acl": "revoke-access", "user": "remove-credential"}
+_WORDS: Final = {
+    "topic": "delete",
+    "acl": "revoke-access",
+    "user": "remove-credential",
+    "quota": "throttle-clients",
+}
 """The word that a command without a program needs to remove an object of a kind; others need none."""
 
 
@@ -265,7 +270,7 @@ class Run:
             words = (
                 ("delete", "revoke-access")
                 if "/" not in home
-                else ("revoke-access", "remove-credential", "replace-credential")
+                else ("revoke-access", "remove-credential", "replace-credential", "throttle-clients")
             )
             self._allow[home] = {word for word in words if draw.random() < 0.5}
             return f"allow {sorted(self._allow[home])} in {home}"
@@ -455,7 +460,8 @@ class Run:
             return "no deploy has declared it, and no file declares it"
         if thing.kind in ("quota", "group"):
             own = {"quota": "producer_byte_rate", "group": "consumer.session.timeout.ms"}[thing.kind]
-            return "" if what == own else "nobody has declared this name"
+            if what != own or thing.kind == "group" or command[:2] != ("pulumi", "destroy"):
+                return "" if what == own else "nobody has declared this name"
         if what == "writes":
             allowed = thing.name in self._ours or any("replace-credential" in words for words in now.values())
             return "" if allowed else "its password is not ours"

@@ -161,6 +161,7 @@ def urn_of(kind: str, key: AccessKey) -> str:
 
 
 USER = ("a", "SCRAM-SHA-512")
+LIMITED = (("user", "a"),)
 KINDS: Mapping[str, AccessKey] = {
     ACL_TYPE: READ,
     SCRAM_TYPE: USER,
@@ -169,6 +170,7 @@ KINDS: Mapping[str, AccessKey] = {
     GROUP_CONFIG_TYPE: "billing",
 }
 REVOKE, OPEN, REMOVE = AllowedChange.REVOKE_ACCESS, AllowedChange.OPEN_ACCESS, AllowedChange.REMOVE_CREDENTIAL
+THROTTLE = AllowedChange.THROTTLE_CLIENTS
 
 
 @pytest.mark.parametrize("judged", [False, True])
@@ -215,12 +217,14 @@ def test_a_taint_does_not_hide_that_a_resource_was_edited(kind: str) -> None:
         (PREFIXED, ("access/a.yaml",), {"access/a.yaml": allowing(OPEN)}, None),
         (USER, ("access/a.yaml",), {"access/a.yaml": allowing(REVOKE)}, "remove-credential"),
         (USER, ("access/a.yaml",), {"access/a.yaml": allowing(REMOVE)}, None),
+        (LIMITED, ("access/a.yaml",), {"access/a.yaml": allowing(REMOVE)}, "throttle-clients"),
+        (LIMITED, ("access/a.yaml",), {"access/a.yaml": allowing(THROTTLE)}, None),
     ],
 )
 def test_a_command_without_a_program_removes_only_access_that_each_declaring_file_allows(
     key: AccessKey, homes: tuple[str, ...], allow: Mapping[str, frozenset[Allowance]], refused: str | None
 ) -> None:
-    kind = SCRAM_TYPE if key == USER else ACL_TYPE
+    kind = SCRAM_TYPE if key == USER else QUOTA_TYPE if key == LIMITED else ACL_TYPE
     state, urn = stack({key: homes}, allow), urn_of(kind, key)
     check_access(state, urn, key, kind, judged=True)
     if refused is None:

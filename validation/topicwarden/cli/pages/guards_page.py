@@ -209,8 +209,9 @@ program that the engine runs. A command that leaves out a new ACL that denies fa
 some new ACLs where a resource without ACLs may be open to everyone: they come together |
 | `pulumi destroy` | for each topic, Pulumi's protection, which every topic has unless its deployed YAML allows \
 `delete`; and the provider, if the YAML did not allow it at the last deploy, or the day of its `until` has passed, \
-or another resource in the state is the same topic. What no deploy has declared, such as an imported topic or ACL, is \
-never deleted |
+or another resource in the state is the same topic. ACLs, credentials and quotas need the word of their kind in each \
+file. What no deploy has declared, such as an imported topic or ACL, is never deleted, and neither is what a resource \
+does not describe, because its id was edited |
 | `pulumi up --replace URN`, `pulumi state taint` | the provider: it would adopt the topic that exists, and delete it \
 afterwards. A tainted resource is also refused by the program. A password that no deploy has written is not written |
 | `pulumi state unprotect`, and `pulumi destroy` after it | the provider, as above |

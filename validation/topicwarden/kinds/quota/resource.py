@@ -18,6 +18,7 @@ from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.kinds.quota.live import read_quotas
 from topicwarden.kinds.resource_type import Kind, PropertyType, PulumiType, as_texts, one_of
 from topicwarden.kinds.settings_resources import SettingsRequests, SettingsResources
+from topicwarden.model.topic import AllowedChange
 
 QUOTA_TYPE: Final = "kafka:index/quota:Quota"
 CLIENT_QUOTA_TYPE: Final = "kafka:index/clientQuota:ClientQuota"
@@ -119,6 +120,7 @@ RESOURCE: Final[AccessResource] = AccessResource(
     quota_entity_of,
     lambda properties: {key: float(rate) for key, rate in settings_of(properties).items()},
     lambda target: Quotas(*target.cluster),
+    lambda _: AllowedChange.THROTTLE_CLIENTS,
     type_of=lambda entity: QUOTA_TYPE if len(entity) == 1 else CLIENT_QUOTA_TYPE,
 )
 """The official type knows only one part of an entity."""
