@@ -25,7 +25,7 @@ from topicwarden.deploy.inline_program import attached_provider, run_program
 from topicwarden.deploy.linked_environment import PROVIDER, link_environment
 from topicwarden.deploy.program_run import ProgramRun, current_run, running
 from topicwarden.deploy.pulumi_commands import pulumi_preview
-from topicwarden.deploy.pulumi_engine import PartialState, PulumiEngine, raise_if_partial
+from topicwarden.deploy.pulumi_engine import PartialState, PulumiEngine, raise_if_partial, refuse_contradictions
 from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.deploy.topic_resources import shortened
 from topicwarden.deploy.write_options import backend_url, write_options
@@ -254,6 +254,13 @@ def test_a_project_without_its_own_provider_gets_none(project: Project, text: st
     (project.root / "Pulumi.yaml").write_text(text)
     assert link_environment(project) is None
     shutil.rmtree(project.root)
+
+
+def test_a_state_whose_resources_contradict_each_other_is_refused_with_the_repair() -> None:
+    output = "Error:   snapshot integrity failure; refusing to use it: a refers to missing parent b\n\nStack Trace:\n"
+    with pytest.raises(Refusal, match="of dev contradict each other: a refers .* b; `pulumi state repair --stack dev`"):
+        refuse_contradictions(output, "dev")
+    refuse_contradictions("error: no stack named 'dev' found", "dev")
 
 
 # The options of `topicwarden up`, by backend and number of topics.

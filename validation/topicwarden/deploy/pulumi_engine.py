@@ -24,6 +24,7 @@ _PAUSE_S: Final = 0.05
 _UNREADABLE: Final = "failed to load checkpoint"
 _ENDS: Final = ("unexpected EOF", "unexpected end of JSON input")
 """The last words of Pulumi about a state that ends too early, compressed or not."""
+_CONTRADICTION: Final = "snapshot integrity failure; refusing to use it: "
 
 
 class PartialState(Refusal):
@@ -111,6 +112,7 @@ class PulumiEngine:
                 errors = error_text(done)
                 raise_if_partial(errors, self.stack)
                 refuse_missing_backend(errors, self.stack)
+                refuse_contradictions(done.stdout + done.stderr, self.stack)
             return done
 
         return retry_partial_state(run_once)
@@ -175,6 +177,17 @@ def refuse_missing_backend(errors: str, stack: str) -> None:
         raise Refusal(
             f"PULUMI_CONFIG_PASSPHRASE, or PULUMI_CONFIG_PASSPHRASE_FILE, is not the passphrase of stack {stack}: "
             "correct it; for a stack on the sandbox, unset it"
+        )
+
+
+def refuse_contradictions(output: str, stack: str) -> None:
+    """Refuse if ``output`` of ``pulumi`` says that the resources of a state contradict each other, as after an edit."""
+    _, found, rest = output.partition(_CONTRADICTION)
+    if found:
+        reason = rest.partition("\n")[0].strip()
+        raise Refusal(
+            f"the resources in Pulumi's state of {stack} contradict each other: {reason}; `pulumi state repair --stack "
+            f"{stack}` corrects what it can, and changes nothing on the cluster"
         )
 
 
