@@ -258,7 +258,9 @@ def test_a_project_without_its_own_provider_gets_none(project: Project, text: st
 
 def test_a_state_whose_resources_contradict_each_other_is_refused_with_the_repair() -> None:
     output = "Error:   snapshot integrity failure; refusing to use it: a refers to missing parent b\n\nStack Trace:\n"
-    with pytest.raises(Refusal, match="of dev contradict each other: a refers .* b; `pulumi state repair --stack dev`"):
+    with pytest.raises(
+        Refusal, match=r"of dev contradict each other: a refers .* b; `pulumi state repair --stack dev`"
+    ):
         refuse_contradictions(output, "dev")
     refuse_contradictions("error: no stack named 'dev' found", "dev")
 

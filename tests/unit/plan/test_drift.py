@@ -14,7 +14,16 @@ from topicwarden.kinds.topic.consequences import CONSEQUENCES, drift, unseen
 from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence, union
 from topicwarden.kinds.topic.predict import _plan
 from topicwarden.model.deployed_stack import DeployedStack, DeployedTopic
-from topicwarden.model.planned_change import AccessItem, AccessKind, Action, Severity, TopicPlan, planned_parts
+from topicwarden.model.planned_change import (
+    AccessItem,
+    AccessKind,
+    Action,
+    Consequence,
+    Setting,
+    Severity,
+    TopicPlan,
+    planned_parts,
+)
 from topicwarden.model.topic import Allowance, AllowedChange, Topic
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
@@ -154,6 +163,21 @@ def test_a_deploy_that_leaves_a_topic_recreated_by_hand_moves_no_keys_and_names_
     assert "`topicwarden up --refresh --stack dev` reverts it" in line
     left = plan.model_copy(update={"held": True})
     assert [drift_line([left], "dev", reverts=reverts) for reverts in (True, False)] == [None, None]
+
+
+def test_a_deploy_names_values_that_were_changed_by_hand_as_a_plan_does() -> None:
+    settings = [
+        Setting(name="retention.ms", declared="604800000", deployed="604800000", live="1000"),
+        Setting(name="cleanup.policy", declared="compact", deployed="compact", live=""),
+    ]
+    drift = [
+        Consequence(kind="drift", severity=Severity.NOTE, message="", evidence={"setting": each.name})
+        for each in settings
+    ]
+    plan = TopicPlan(topic="t", action=Action.DRIFT, settings=settings, consequences=drift)
+    line = drift_line([plan], "dev", reverts=True)
+    assert line is not None
+    assert line.startswith('t (retention.ms is 1s, declared 7d, cleanup.policy is "", declared compact)')
 
 
 @pytest.mark.parametrize(("reverts", "end"), [(True, "and this deploy reverts it"), (False, "reverts it")])

@@ -16,7 +16,7 @@ from topicwarden.model.planned_change import (
     Severity,
     TopicPlan,
 )
-from topicwarden.plan.consequence_text import shorten
+from topicwarden.plan.consequence_text import shorten, spelled
 
 MOST: Final = 100
 """Largest number of dangers listed for a deploy; one more line counts the others."""
@@ -84,5 +84,6 @@ def _changed_by_hand(plan: TopicPlan) -> Iterable[str]:
     names = {each.evidence.get("setting") for each in plan.consequences if each.kind == "drift"}
     for setting in plan.settings:
         if setting.name in names and not (setting.declared is None and setting.deployed is None):
-            declared = "not declared" if setting.declared is None else f"declared {setting.declared}"
-            yield f"{setting.name} is {setting.live}, {declared}"
+            name, value = setting.name, setting.declared
+            declared = "not declared" if value is None else f"declared {spelled(name, value)}"
+            yield f"{name} is {spelled(name, setting.live)}, {declared}"

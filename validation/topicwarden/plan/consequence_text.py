@@ -56,7 +56,7 @@ def spelled(setting: str, value: str | None) -> str:
         return "nothing"
     if setting.endswith(".ms"):
         return duration(int(value))
-    return size(int(value), exact=True) if setting.endswith(".bytes") else value
+    return size(int(value), exact=True) if setting.endswith(".bytes") else value or '""'
 
 
 def by_broker(setting: str, brokers: Mapping[str, Sequence[int]]) -> str:
