@@ -56,7 +56,7 @@ def _write(folder: Path, file: str, content: bytes, age_s: int) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("file", "content"), [(f"{_STATE}.attrs", b""), (_UNFINISHED, b""), (_UNFINISHED, b'{"pid": 1')]
+    ("file", "content"), [(f"{_STATE}.attrs", b""), (_UNFINISHED, b""), (_UNFINISHED, b'{"pid": 1'), (_LOCK, b"")]
 )
 def test_corrupt_files_are_removed(tmp_path: Path, file: str, content: bytes) -> None:
     broken = _write(tmp_path, file, content, 60)
@@ -84,6 +84,7 @@ def test_the_backend_of_corrupt_files_may_be_below_the_home_or_relative(
         (_UNFINISHED, b"", 0),
         (_UNFINISHED.replace("dev", "prod"), b"", 60),
         (_LOCK, b"{}", 60),
+        (_LOCK, b"", 0),
     ],
 )
 def test_complete_files_and_files_in_use_are_kept(tmp_path: Path, file: str, content: bytes, age_s: int) -> None:

@@ -11,6 +11,7 @@ type and checksum, and may be missing.
 
 A lock is first written to a temporary file in the folder of the locks. If the disk is full, or ``pulumi`` is killed,
 this file stays, and every later command takes it for a lock: "unexpected end of JSON input". Its writer holds no lock.
+A lock itself is replaced at once, so one that is empty is what a power failure left of it.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ _LIVE_WRITE_S: Final = 5.0  # a running `pulumi` fills the file within milliseco
 
 
 def remove_broken_files(project: Project, stack: str, backend: str) -> list[Path]:
-    """Remove the emptied attributes and the unfinished locks of ``stack``, and return their files.
+    """Remove the emptied attributes, and the unfinished and emptied locks of ``stack``, and return their files.
 
     ``backend`` is the URL of the backend. Only ``file://`` has such files.
     """
@@ -150,9 +151,10 @@ def remove_broken_files(project: Project, stack: str, backend: str) -> list[Path
     root = project.root / Path(path).expanduser() / ".pulumi"
     owner, name = str(project_settings(project).get("name")), stack.rpartition("/")[2]
     attributes = (root / "stacks" / owner).glob(f"{name}.json*.attrs")
-    unfinished = frozenset((root / "locks" / "organization" / owner / name).glob("*.json.*.tmp"))
+    locks = root / "locks" / "organization" / owner / name
+    unfinished = frozenset(locks.glob("*.json.*.tmp"))
     removed = []
-    for file in (*attributes, *unfinished):
+    for file in (*attributes, *locks.glob("*.json"), *unfinished):
         with suppress(FileNotFoundError):  # a running `pulumi` has replaced or renamed it
             status = file.stat()
             broken = file in unfinished or status.st_size == 0
