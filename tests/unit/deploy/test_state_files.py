@@ -285,3 +285,17 @@ def test_the_program_of_a_command_knows_that_the_state_is_refreshed(
     checked: Any = SimpleNamespace(declarations={"dev": ()}, access={}, subjects={})
     assert deploy.deploy_topics(engine, checked, print, refreshing=requested)
     assert [run.refreshes for run in runs] == [requested or killed]
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        ("error: failed to load checkpoint: place 1: unexpected end of JSON input", "restore it from an older version"),
+        ("Error:  snapshot integrity failure; refusing to use it: a refers to missing parent b", "pulumi state repair"),
+    ],
+)
+def test_a_command_that_writes_says_what_to_do_about_a_broken_state(tmp_path: Path, output: str, says: str) -> None:
+    engine: Any = SimpleNamespace(project=Project(tmp_path), stack="dev")
+    with pytest.raises(Refusal, match=says):
+        deploy._succeeded(engine, CompletedProcess([], 1, f"{output}\n", ""))
+    assert deploy._succeeded(engine, CompletedProcess([], 0, f"{output}\n", ""))

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 from topicwarden.deploy.intent_log import intent_log
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
-from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_contradictions, refuse_missing_backend
+from topicwarden.deploy.pulumi_engine import (
+    PulumiEngine,
+    error_text,
+    raise_if_partial,
+    refuse_contradictions,
+    refuse_missing_backend,
+)
 from topicwarden.deploy.stack_state import names_by_section, read_stack_state, reading_stack_state
 from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.kafka.connect.stack_connection import connect_to, registry_of, stack_settings
@@ -160,6 +166,7 @@ def _without_program(
 def _succeeded(engine: PulumiEngine, done: subprocess.CompletedProcess[str]) -> bool:
     """Return whether Pulumi succeeded. Raises Refusal if it says what is wrong with its environment or its state."""
     if done.returncode:
+        raise_if_partial(error_text(done), engine.stack)
         refuse_missing_backend(done.stdout, engine.stack)
         refuse_contradictions(done.stdout + done.stderr, engine.stack)
     return not done.returncode
