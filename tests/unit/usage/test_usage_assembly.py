@@ -345,14 +345,15 @@ def test_a_topic_with_an_unknown_replica_has_no_size_and_no_cost_of_storage(fact
     assert (report.total.unknown_sizes, report.total.replica_bytes) == (1, GIB)
 
 
-def test_topics_are_sorted_by_cost_or_size_and_then_by_name(facts: UsageFacts) -> None:
-    sizes = {"c": 1, "a": 5 * GIB, "b": 1, "d": None}
+def test_topics_are_sorted_by_cost_then_by_size_and_then_by_name(facts: UsageFacts) -> None:
+    """The cost of ``e`` is 0.00, as that of the smaller topics."""
+    sizes = {"c": 1, "a": 5 * GIB, "b": 1, "d": None, "e": 1_000}
     topics = {name: live(name, size) for name, size in sizes.items()}
     remembered = RememberedUse(NOW, {name: use(name) for name in sizes})
     facts = replace(facts, snapshot=replace(facts.snapshot, topics=topics), remembered=remembered)
     for policy in (None, COST):
         report = usage_report(replace(facts, cost_policy=policy))
-        assert [topic.name for topic in report.topics] == ["a", "b", "c", "d"]
+        assert [topic.name for topic in report.topics] == ["a", "e", "b", "c", "d"]
 
 
 def test_an_idle_topic_has_the_steps_to_delete_it_and_what_that_saves(facts: UsageFacts) -> None:

@@ -18,7 +18,6 @@ from topicwarden.model.usage_report import (
     UsageReport,
     UsedBetween,
 )
-from topicwarden.policies.usage_policy import CostPolicy
 from topicwarden.usage.cost import cost, growth, replica_bytes, tiered_bytes
 from topicwarden.usage.principals import Principals, undeclared_uses
 from topicwarden.usage.removable import removable
@@ -36,7 +35,9 @@ def usage_report(facts: UsageFacts) -> UsageReport:
         if name in facts.snapshot.topics and facts.selects(name)
     }
     topics = [_topic(facts, principals, use) for use in uses.values()]
-    topics.sort(key=lambda topic: (-_rank(topic, facts.cost_policy), topic.name))
+    topics.sort(
+        key=lambda topic: (-_cents(topic.cost.per_month if topic.cost else 0), -(topic.replica_bytes or 0), topic.name)
+    )
     undeclared = undeclared_uses(uses, principals, facts.declarations)
     return UsageReport(
         topicwarden=facts.version,
@@ -52,8 +53,8 @@ def usage_report(facts: UsageFacts) -> UsageReport:
         unused_access_after_ms=policy.unused_access_after if policy else None,
         topics=topics,
         total=_share("", topics),
-        owners=_shares(topics, lambda topic: topic.owner, facts.cost_policy),
-        domains=_shares(topics, lambda topic: topic.domain, facts.cost_policy),
+        owners=_shares(topics, lambda topic: topic.owner),
+        domains=_shares(topics, lambda topic: topic.domain),
         undeclared=list(undeclared),
         removable=removable(facts, uses, {topic.name: topic for topic in topics}, principals),
         logs=[
@@ -140,27 +141,17 @@ def _between(interval: Interval | None) -> UsedBetween | None:
     return None if interval is None else UsedBetween(after=interval.after, until=interval.until)
 
 
-def _rank(topic: TopicUsage, policy: CostPolicy | None) -> float:
-    """Return what topics are sorted by: their cost in hundredths, or their bytes without prices."""
-    if policy is None:
-        return topic.replica_bytes or 0
-    return round((topic.cost.per_month or 0 if topic.cost else 0), 2)
+def _cents(cost: float | None) -> float:
+    """Return what topics and shares are sorted by first: their cost in hundredths; equal costs are sorted by bytes."""
+    return round(cost or 0, 2)
 
 
-def _shares(
-    topics: Iterable[TopicUsage], key: Callable[[TopicUsage], str], policy: CostPolicy | None
-) -> list[CostShare]:
+def _shares(topics: Iterable[TopicUsage], key: Callable[[TopicUsage], str]) -> list[CostShare]:
     by_name: dict[str, list[TopicUsage]] = defaultdict(list)
     for topic in topics:
         by_name[key(topic)].append(topic)
     shares = [_share(name, own) for name, own in by_name.items()]
-    return sorted(
-        shares,
-        key=lambda share: (
-            -(share.replica_bytes if policy is None else round(share.cost_per_month or 0, 2)),
-            share.name,
-        ),
-    )
+    return sorted(shares, key=lambda share: (-_cents(share.cost_per_month), -share.replica_bytes, share.name))
 
 
 def _share(name: str, topics: Sequence[TopicUsage]) -> CostShare:
