@@ -61,7 +61,7 @@ def test_a_subscription_is_deployed_changed_audited_imported_and_removed(
     audit = stack.shell.in_process("audit", "--stack", "dev", *options)
     found = [each for each in json.loads(audit.stdout)["findings"] if each["check"] == "client-metrics-drift"]
     assert [(each["verdict"], each["message"]) for each in found] == [
-        ("fail", f"interval.ms of client metrics {name}-producers is 1000, declared 30000")
+        ("fail", f"interval.ms of client metrics {name}-producers is 1s, declared 30s")
     ]
 
     stack.up("--refresh")

@@ -215,7 +215,7 @@ def test_drift_of_quotas_users_and_settings_of_groups() -> None:
     assert found(declared, live) == [
         "quota-drift (cluster) fail: consumer_byte_rate of user a, default client-id is 5, declared not set "
         "@topics/orders.yaml:5:7",
-        "quota-drift (cluster) fail: producer_byte_rate of user a, default client-id is 10, declared 1,024 "
+        "quota-drift (cluster) fail: producer_byte_rate of user a, default client-id is 10, declared 1KiB "
         "@topics/orders.yaml:5:7",
         "quota-drift (cluster) fail: the quota of user o1 is in the scope of the stack, but not declared",
         "scram-user-drift (cluster) fail: the SCRAM-SHA-512 credential of user a has 4,096 iterations, declared 8,192 "
@@ -226,7 +226,7 @@ def test_drift_of_quotas_users_and_settings_of_groups() -> None:
         "not declared",
         "scram-user-drift (cluster) pass: the mechanisms and iterations of 1 declared credential were compared, and "
         "not the passwords: Kafka never returns one",
-        "group-config-drift (cluster) fail: consumer.session.timeout.ms of group billing is 45000, declared 60000 "
+        "group-config-drift (cluster) fail: consumer.session.timeout.ms of group billing is 45s, declared 1m "
         "@topics/orders.yaml:5:7",
         "group-config-drift (cluster) fail: share.auto.offset.reset of group billing is latest, declared not set "
         "@topics/orders.yaml:5:7",

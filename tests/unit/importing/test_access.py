@@ -88,10 +88,10 @@ acls:
 users:
   billing: {mechanism: [SCRAM-SHA-256, SCRAM-SHA-512], iterations: 8192, password: {secret: billing-password, version: 1}}
 quotas:
-  - {user: billing, default: [client_id], producer_byte_rate: 1048576, request_percentage: 12.5}
+  - {user: billing, default: [client_id], producer_byte_rate: 1MiB, request_percentage: 12.5}
   - {default: [ip], connection_creation_rate: 7}
 group_configs:
-  billing: {consumer.session.timeout.ms: 50000}
+  billing: {consumer.session.timeout.ms: 50s}
 """  # noqa: E501 -- a line of a file
 
 
@@ -160,7 +160,7 @@ def test_settings_of_groups_outside_the_scope_are_not_imported(tmp_path: Path) -
     settings = {"consumer.session.timeout.ms": "50000"}
     live = live_access(frozenset(), {"group_configs": {"orders-billing": settings, "audit-trail": settings}})
     draft = draft_access(open_session(project, "dev", ()), live, (), "dev")
-    assert draft.files[0].text == "group_configs:\n  orders-billing: {consumer.session.timeout.ms: 50000}\n"
+    assert draft.files[0].text == "group_configs:\n  orders-billing: {consumer.session.timeout.ms: 50s}\n"
 
 
 def test_what_yaml_cannot_declare_is_reported_and_the_rest_is_imported(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_an_invalid_rate_is_named_and_the_valid_rates_are_imported(name: str, tm
     message = BAD_RATE.replace("NAME", key)
     assert re.search(rf"^\.\./{name}:{line}:\d+: warning: {message}", done.err, re.MULTILINE), done.err
     written = (tmp_path / "project" / "access" / "imported.yaml").read_text()
-    assert "- {user: billing, producer_byte_rate: 1048576, request_percentage: 55}" in written
+    assert "- {user: billing, producer_byte_rate: 1MiB, request_percentage: 55}" in written
 
 
 @pytest.mark.parametrize("name", BAD_ENTRIES)

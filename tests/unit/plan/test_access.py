@@ -361,7 +361,7 @@ def test_quotas_users_and_settings_of_groups_are_compared_by_what_is_declared() 
             "8,192 iterations, password not known",  # no deploy has written it
             "8,192 iterations, password p version 2",
         ),
-        "g": (Action.CREATE, None, "consumer.session.timeout.ms 60000"),
+        "g": (Action.CREATE, None, "consumer.session.timeout.ms 1m"),
     }
 
 

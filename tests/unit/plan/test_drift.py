@@ -185,7 +185,7 @@ def test_a_deploy_names_access_that_was_changed_by_hand(reverts: bool, end: str)
     quota, settings = (
         AccessItem(kind=kind, action=Action.DRIFT, name=name, before=before, after=after)
         for kind, name, before, after in (
-            (AccessKind.QUOTA, "user billing", "producer_byte_rate 2,048", "producer_byte_rate 1,048,576"),
+            (AccessKind.QUOTA, "user billing", "producer_byte_rate 2KiB", "producer_byte_rate 1MiB"),
             (AccessKind.GROUP_CONFIG, "billing", "share.session.timeout.ms 1", "share.session.timeout.ms 2"),
         )
     )
@@ -197,7 +197,7 @@ def test_a_deploy_names_access_that_was_changed_by_hand(reverts: bool, end: str)
     line = access_drift_line([quota, settings, *others], "dev", reverts=reverts)
     assert line is not None
     assert line.startswith(
-        "quota of user billing (producer_byte_rate 2,048, declared producer_byte_rate 1,048,576), group settings of "
+        "quota of user billing (producer_byte_rate 2KiB, declared producer_byte_rate 1MiB), group settings of "
         "billing (share.session.timeout.ms 1, declared share.session.timeout.ms 2): changed by hand, and this deploy"
     )
     assert line.endswith(end)

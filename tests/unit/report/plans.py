@@ -288,8 +288,8 @@ def access() -> AccessPlan:
                 kind=AccessKind.QUOTA,
                 action=Action.UPDATE,
                 name="user billing",
-                before="producer_byte_rate 4,194,304",
-                after="producer_byte_rate 1,048,576",
+                before="producer_byte_rate 4MiB",
+                after="producer_byte_rate 1MiB",
             ),
             AccessItem(
                 kind=AccessKind.SCRAM_USER,
@@ -302,7 +302,7 @@ def access() -> AccessPlan:
                 kind=AccessKind.GROUP_CONFIG,
                 action=Action.CREATE,
                 name="billing",
-                after="consumer.session.timeout.ms 60000",
+                after="consumer.session.timeout.ms 1m",
             ),
         ],
         principals=[

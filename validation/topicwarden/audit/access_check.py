@@ -12,6 +12,7 @@ from topicwarden.model.access import Acl, DeclaredAccess, Key, LiveAccess, Value
 from topicwarden.model.finding import OF_CLUSTER
 from topicwarden.model.message_text import first_of
 from topicwarden.model.problem import Location
+from topicwarden.model.units import setting_text
 from topicwarden.model.verdict import Verdict
 from topicwarden.policies.usage_policy import UsagePolicy
 from topicwarden.specs.stacks.stack_scope import EVERY_TOPIC, StackScope
@@ -129,12 +130,11 @@ class DriftCheck(Generic[Key, Value]):
 def by_name(
     owner: Callable[[Key], str],
     equal: Callable[[str, Any, Any], bool] = lambda _, expected, seen: bool(expected == seen),
-    text: Callable[[Any], str] = str,
 ) -> Callable[[Key, Mapping[str, Any], Mapping[str, Any] | None], Iterator[tuple[str, str]]]:
     """Return the ``differences`` of a kind whose values are settings by name.
 
     ``owner`` names what has the settings, such as ``group billing``, given the key of the entry. ``equal`` compares a
-    setting by name, declared and live; None is one that is not set. ``text`` is for messages.
+    setting by name, declared and live; None is one that is not set.
     """
 
     def differences(
@@ -144,7 +144,7 @@ def by_name(
         for name in sorted(declared.keys() | live.keys()):
             values = declared.get(name), live.get(name)
             if not equal(name, *values):
-                expected, seen = ("not set" if each in (None, "") else text(each) for each in values)
+                expected, seen = ("not set" if each in (None, "") else setting_text(name, each) for each in values)
                 message = f"{name} of {owner(key)} is {seen}, declared {expected}"
                 yield message, _CHANGED if name in declared else NOT_DECLARED
 

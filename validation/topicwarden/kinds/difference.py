@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 from topicwarden.model.access import NO_ACCESS, DeclaredAccess, DeployedAccess, Key, LiveAccess, Part, Value
 from topicwarden.model.change_terms import AccessKind, Action
 from topicwarden.model.problem import Location
+from topicwarden.model.units import setting_text
 
 if TYPE_CHECKING:
     from topicwarden.model.planned_change import AccessItem
@@ -132,9 +133,9 @@ def setting_rows(
         yield row(kind, action, name(key), location, (settings_text(before), settings_text(after)))
 
 
-def settings_text(values: Mapping[str, str]) -> str:
+def settings_text(values: Mapping[str, str] | Mapping[str, str | float]) -> str:
     """Return ``name value, name value``, sorted by name."""
-    return ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
+    return ", ".join(f"{name} {setting_text(name, value)}" for name, value in sorted(values.items()))
 
 
 def settings_after(difference: AccessComparison, part: Part[Key, Mapping[str, str]], key: Key) -> dict[str, str]:

@@ -9,6 +9,8 @@ from typing import Final
 
 from topicwarden.model.message_text import plain_number_hint, quoted
 
+_SHORT: Final = 6
+"""The most characters of a number with a unit that is easy to read: ``9999ms``, but not ``604800001ms``."""
 LONG_MAX: Final = 2**63 - 1
 """The greatest value of Kafka's type long. For a duration, it means that there is no limit."""
 
@@ -56,7 +58,7 @@ class ValueUnit:
     def text(self, number: int) -> str:
         """Return ``number`` for a message: ``7d`` and ``1MiB`` if that is exact and short, else rounded."""
         short = self.format(number)
-        if short != str(number) and len(short) <= 6:
+        if short != str(number) and len(short) <= _SHORT:
             return short
         return duration_text(number) if "ms" in self.suffixes else size_text(number)
 
@@ -113,10 +115,25 @@ SIZE: Final = ValueUnit(
 
 
 def unit_of(setting: str) -> ValueUnit | None:
-    """Return the unit of a topic configuration, which is the last part of its name (``.ms``, ``.bytes``); else None."""
+    """Return the unit of a configuration or quota, which its name ends with: ``.ms``, ``.bytes``, ``_byte_rate``."""
     if setting.endswith(".ms"):
         return DURATION
-    return SIZE if setting.endswith(".bytes") else None
+    return SIZE if setting.endswith((".bytes", "_byte_rate")) else None
+
+
+def yaml_number(setting: str, number: int) -> int | str:
+    """Return ``number`` as YAML has it: with its largest exact unit if that is short, such as ``10MiB`` and ``50s``."""
+    unit = unit_of(setting)
+    text = unit.format(number) if unit else str(number)
+    return text if text != str(number) and len(text) <= _SHORT else number
+
+
+def setting_text(setting: str, value: str | float) -> str:
+    """Return the value of a configuration or quota for a message, in the notation of the YAML if it has a unit."""
+    number = float(value) if not isinstance(value, str) else float(value) if value.isdecimal() else None
+    if number is not None and number.is_integer() and isinstance(text := yaml_number(setting, int(number)), str):
+        return text
+    return value if isinstance(value, str) else f"{value:,.10g}"
 
 
 def size_text(number: float) -> str:

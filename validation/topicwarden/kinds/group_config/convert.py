@@ -11,6 +11,7 @@ from topicwarden.kafka_facts.configs import group_definitions, group_variants
 from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
 from topicwarden.kinds.group_config.change import GROUP_CONFIGS, PART
 from topicwarden.model.access import DeclaredAccess, Operation, ResourceType
+from topicwarden.model.units import yaml_number
 
 if TYPE_CHECKING:
     from topicwarden.specs.stacks.stack_scope import StackScope
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 def _yaml(groups: Mapping[str, Mapping[str, str]]) -> Iterator[YamlEntry]:
     for group, own in sorted(groups.items()):
-        settings = {name: int(value) if value.isdecimal() else value for name, value in sorted(own.items())}
+        settings = {
+            name: yaml_number(name, int(value)) if value.isdecimal() else value for name, value in sorted(own.items())
+        }
         yield YamlEntry(GROUP_CONFIGS, settings, group)
 
 

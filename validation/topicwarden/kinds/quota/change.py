@@ -49,9 +49,9 @@ def _rows(difference: AccessComparison) -> Iterator[AccessItem]:
 
 
 def _text(quotas: Quotas, entity: QuotaEntity, keys: Iterable[str]) -> str:
-    """Return what brokers enforce for an entity, such as ``producer_byte_rate 1,048,576 (of default user)``."""
+    """Return what brokers enforce for an entity, such as ``producer_byte_rate 1MiB (of default user)``."""
     limits = ((key, enforced_limit(quotas, entity, key)) for key in keys)
-    return ", ".join(f"{key} {limit.text(entity)}" for key, limit in limits if limit.limit is not None)
+    return ", ".join(f"{key} {limit.text(key, entity)}" for key, limit in limits if limit.limit is not None)
 
 
 PART = AccessPart(AccessKind.QUOTA, QUOTAS, "quotas", quota_title, has_values, _rows)

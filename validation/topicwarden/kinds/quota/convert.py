@@ -11,6 +11,7 @@ from topicwarden.kinds.access_converter import AccessConverter, Limit, YamlEntry
 from topicwarden.kinds.quota.change import PART, QUOTAS, quota_title
 from topicwarden.kinds.quota.levels import QuotaEntity
 from topicwarden.model.access import DeclaredAccess, Operation, ResourceType
+from topicwarden.model.units import yaml_number
 
 if TYPE_CHECKING:
     from topicwarden.specs.stacks.stack_scope import StackScope
@@ -23,7 +24,10 @@ def _yaml(quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> Iterator[YamlEnt
         entry = {
             **{part: name for part, name in parts if name is not None},
             **({"default": defaults} if defaults else {}),
-            **{key: int(value) if value.is_integer() else value for key, value in sorted(rates.items())},
+            **{
+                key: yaml_number(key, int(value)) if value.is_integer() else value
+                for key, value in sorted(rates.items())
+            },
         }
         yield YamlEntry("quotas", entry)
 

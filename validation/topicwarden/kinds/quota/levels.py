@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias
 
+from topicwarden.model.units import setting_text
+
 QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
 """The clients that a quota limits: pairs of a type (``client-id``, ``ip``, ``user``) and a name, sorted by type.
 
@@ -64,12 +66,12 @@ class EnforcedQuota:
     limit: float | None = None
     entity: QuotaEntity | None = None
 
-    def text(self, entity: QuotaEntity) -> str:
-        """Return the limit for a message about ``entity``, with its level if that is another one."""
+    def text(self, key: str, entity: QuotaEntity) -> str:
+        """Return the limit ``key`` for a message about ``entity``, with its level if that is another one."""
         if self.limit is None or self.entity is None:
             return "no limit"
         level = "" if self.entity == entity else f" (of {quota_clients(self.entity)})"
-        return f"{self.limit:,.10g}{level}"
+        return f"{setting_text(key, self.limit)}{level}"
 
 
 @dataclass(frozen=True)

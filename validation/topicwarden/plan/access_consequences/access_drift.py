@@ -62,20 +62,21 @@ def _not_declared(context: AccessContext, part: AccessPart[Any, Any]) -> Iterato
     """Yield one note for the values that nobody declared, of entries that are declared."""
     change = context.change
     live, deployed = change.live.part(part.name) or {}, change.deployed.part(part.name)
-    found: dict[Any, Mapping[str, str]] = {}
+    found: dict[Any, Mapping[str, str | float]] = {}
     for key, declared in change.declared.part(part.name).items():
         if isinstance(values := live.get(key), Mapping):
             known = {*declared, *deployed.get(key, ())}
             others = {name: value for name, value in values.items() if name not in known and value not in ("", None)}
-            texts = {name: f"{value:,.10g}" if isinstance(value, float) else value for name, value in others.items()}
-            found |= {key: texts} if texts else {}
+            found |= {key: others} if others else {}
     if found:
         number = sum(map(len, found.values()))
         yield Consequence(
             kind=KIND,
             severity=Severity.NOTE,
             message=f"{counted(number, 'undeclared value')} beside declared {part.plural}, which each deploy leaves",
-            because=first_lines([f"{part.title(key)}: {settings_text(texts)}" for key, texts in found.items()], _MOST),
+            because=first_lines(
+                [f"{part.title(key)}: {settings_text(values)}" for key, values in found.items()], _MOST
+            ),
             measured="the cluster, Pulumi's state and the YAML",
             remedy=NOT_DECLARED,
             location=change.declared.location(part.name, next(iter(found))),

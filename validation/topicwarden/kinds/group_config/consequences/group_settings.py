@@ -18,6 +18,7 @@ from topicwarden.kafka_facts.configs import group_definitions
 from topicwarden.kinds.difference import settings_after
 from topicwarden.kinds.group_config.change import GROUP_CONFIGS
 from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.model.units import setting_text
 from topicwarden.plan.access_context import AccessContext
 from topicwarden.plan.change_guard import ChangeGuard
 
@@ -141,5 +142,5 @@ def _default(key: str) -> str:
 
 def _text(key: str, values: Mapping[str, str]) -> str:
     if key in values:
-        return values[key] or "none"
-    return f"{_default(key) or 'none'} (Kafka's default)"
+        return setting_text(key, values[key]) or "none"
+    return f"{setting_text(key, _default(key)) or 'none'} (Kafka's default)"

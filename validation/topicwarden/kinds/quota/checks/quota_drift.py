@@ -34,6 +34,6 @@ def _others(access: AuditedAccess, live: Quotas) -> Iterator[AccessResult]:
 
 
 _CHECK = DriftCheck[QuotaEntity, Mapping[str, float]](
-    PART, by_name(quota_clients, text="{:,.10g}".format), lambda entity: dict(entity).get("user"), _others
+    PART, by_name(quota_clients), lambda entity: dict(entity).get("user"), _others
 )
 applies, judge = _CHECK.applies, _CHECK.judge

@@ -22,6 +22,7 @@ from topicwarden.model.access import Operation, PermissionType, Resource, Resour
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import AllowedChange
+from topicwarden.model.units import setting_text, size_text
 from topicwarden.model.usage import DAY_MS
 from topicwarden.plan.access_change import AccessChange
 from topicwarden.plan.access_context import AccessContext
@@ -69,9 +70,8 @@ def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced
     rate = context.evidence.rates.get((entity, key))
     likely: LikelyRate | None = context.evidence.of_rules.get(KIND, {}).get((entity, key))
     location = context.change.declared.location(QUOTAS, entity)
-    change = (
-        f"{key} of {quota_clients(entity)} goes from {enforced.before.text(entity)} to {enforced.after.text(entity)}"
-    )
+    texts = (each.text(key, entity) for each in (enforced.before, enforced.after))
+    change = f"{key} of {quota_clients(entity)} goes from {' to '.join(texts)}"
     known = rate if rate is not None else likely.per_broker if likely else None
     evidence: dict[str, int | float | str | None] = {
         "quota": quota_title(entity),
@@ -84,7 +84,7 @@ def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced
         return Consequence(
             kind=KIND,
             severity=Severity.NOTE,
-            message=f"{change}; its clients have {rate:,.10g} now",
+            message=f"{change}; its clients have {setting_text(key, rate)} now",
             evidence=evidence,
             location=location,
         )
@@ -92,7 +92,7 @@ def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced
         return Consequence(
             kind=KIND,
             severity=context.severity(AllowedChange.THROTTLE_CLIENTS, [entity]),
-            message=f"{change}, and its clients have {rate:,.10g} now: brokers delay them",
+            message=f"{change}, and its clients have {setting_text(key, rate)} now: brokers delay them",
             remedy=context.remedy(AllowedChange.THROTTLE_CLIENTS, "set a higher quota", [entity]),
             evidence=evidence,
             location=location,
@@ -101,7 +101,7 @@ def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced
         return Consequence(
             kind=KIND,
             severity=Severity.DANGER,
-            message=f"{change}, and its clients likely have {likely.per_broker:,.0f} on each broker: "
+            message=f"{change}, and its clients likely have {size_text(likely.per_broker)} per second on each broker: "
             "brokers delay them",
             because=[
                 f"{shorten(likely.topics)}, which they use, grew by that much on each of "
@@ -112,12 +112,15 @@ def _consequence(context: AccessContext, entity: QuotaEntity, key: str, enforced
             location=location,
         )
     metric = _METRICS.get(key, "a metric of the brokers")
+    present = (
+        "their present rate cannot be known"
+        if likely is None
+        else f"they likely have {size_text(likely.per_broker)} per second on each broker"
+    )
     return Consequence(
         kind=KIND,
         severity=Severity.NOTE,
-        message=f"{change}: brokers delay clients above it; their present rate cannot be known"
-        if likely is None
-        else f"{change}: brokers delay clients above it; they likely have {likely.per_broker:,.0f} on each broker",
+        message=f"{change}: brokers delay clients above it; {present}",
         because=["Kafka's Admin API does not report the rate of a client"],
         measured=f"not measured; the brokers' metric is {metric}",
         evidence=evidence,
