@@ -84,7 +84,10 @@ def file_name(name: str, folder: Folder, existing_paths: Collection[str]) -> tup
 
 
 _ORDER = ("partitions", "replication_factor")
-_UNITS: Final = {"max_ahead": DURATION, "max_late": DURATION, "max_bytes": SIZE}
+_UNITS: Final = {
+    **dict.fromkeys(("max_ahead", "max_late", "max_silence", "max_lag", "every", "within", "grace"), DURATION),
+    "max_bytes": SIZE,
+}
 """The units of settings below ``contents:``."""
 _OWNER_COMMENT = "# owner: the team that owns these topics"
 
