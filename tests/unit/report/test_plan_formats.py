@@ -326,6 +326,11 @@ def test_a_drifted_topic_whose_replicas_also_move_has_both_actions_in_every_form
     assert "| move, drift: " in render(plans.report(topics), "markdown")
 
 
+def test_a_deployed_topic_that_is_gone_drifts_and_moves_nothing() -> None:
+    settings = [plans.setting("partitions", "2", "2", None), plans.setting("replication_factor", "2", "2", None)]
+    assert TopicPlan(topic="gone", action=Action.DRIFT, settings=settings).change == "drift"
+
+
 def test_reasons_that_several_consequences_of_a_topic_share_are_shown_once_for_people() -> None:
     cuts = [
         Consequence(

@@ -162,8 +162,14 @@ class TopicPlan(StrictModel):
 
     @property
     def change(self) -> str:
-        """The action for people: ``move, drift`` for a topic that was changed by hand, and whose replicas also move."""
-        moves = any(each.name == "replication_factor" and each.declared != each.live for each in self.settings)
+        """The action for people: ``move, drift`` for a topic that was changed by hand, and whose replicas also move.
+
+        A topic that is not on the cluster has no live values, and nothing moves.
+        """
+        moves = any(
+            each.name == "replication_factor" and each.live is not None and each.declared != each.live
+            for each in self.settings
+        )
         return f"{Action.MOVE}, {Action.DRIFT}" if moves and self.action is Action.DRIFT else self.action.value
 
 

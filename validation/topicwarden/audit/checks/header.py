@@ -4,7 +4,7 @@
 Tombstones need the headers too. A header with a null or empty value is present. A record that lacks several headers
 counts once.
 
-Example: ``42 records that lack a required header, first at offset 3 of partition 0``, because ``40 × lacks trace-id``
+Example: ``42 records without a required header, first at offset 3 of partition 0``, because ``40 × lacks trace-id``
 and ``2 × lacks trace-id, tenant``.
 
 Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.headers=true``
@@ -34,5 +34,5 @@ def applies(subject: Live) -> bool:
 def judge(subject: Required) -> Iterable[CheckResult]:
     path = ("contents", "headers", "required")
     return judge_faults(
-        subject, "header", "that lack a required header", path, "find the producer that does not set the header"
+        subject, "header", "without a required header", path, "find the producer that does not set the header"
     )
