@@ -136,6 +136,24 @@ def test_the_command_for_an_undeclared_cluster_has_the_settings_of_the_audit() -
     assert digest(secured).next_step.endswith(f"{command} --command-config '/etc/my kafka/client.properties'")
 
 
+def test_a_fail_of_single_records_has_the_command_that_copies_them() -> None:
+    fail, other, suspect = (
+        Finding(check=check, verdict=verdict, topic="orders", message="m")
+        for check, verdict in (
+            ("null-key", Verdict.FAIL),
+            ("config-drift", Verdict.FAIL),
+            ("value-schema", Verdict.SUSPECT),
+        )
+    )
+    report = reports.rich().model_copy(update={"findings": []})
+    report = AuditReport.model_validate({**report.model_dump(), "findings": [fail, other, suspect]})
+    command = f"topicwarden redrive --stack {report.stack} --finding {report.findings[0].id} --to TOPIC"
+    for text in (printed(report, 200), FORMATS["markdown"](report, ReportBackground()), html(report)):
+        assert (command in text, text.count("redrive --stack")) == (True, 1)
+    undeclared = report.model_copy(update={"declared": False})
+    assert "redrive" not in printed(undeclared)
+
+
 def test_a_cell_below_its_row_has_the_heading_that_only_a_wide_table_has() -> None:
     narrow, wide = (printed(reports.rich(), width).splitlines() for width in (80, 140))
     heading = "Timestamps (UTC)"

@@ -24,7 +24,7 @@ from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pa
 from topicwarden.audit.scan.reader_notes import unread_reason
 from topicwarden.audit.scan.spark_source import SparkSource
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.model.finding import Finding
+from topicwarden.model.finding import OF_SINGLE_RECORDS, Finding
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.stacks.registry_settings import RegistrySettings
 
@@ -34,13 +34,7 @@ _BY_COLUMN: Final[Mapping[str, Callable[[], Column]]] = MappingProxyType(
         "empty-value": lambda: F.length("value") == 0,
     }
 )
-"""Checks that need no contract: the condition on a row of the reader."""
-
-_BY_RULE: Final = ("expression", "header", "key-schema", "record-size", "timestamp-unit", "value-schema")
-"""Checks whose faults the reader finds in one record alone, by the contract of the topic."""
-
-SUPPORTED: Final = tuple(sorted((*_BY_COLUMN, *_BY_RULE)))
-"""The checks whose findings name records that can be found again."""
+"""Checks that need no contract: the condition on a row of the reader. It finds the others by the topic's contract."""
 
 _LARGEST: Final = (1 << 31) - 2
 """The most records that a search can be limited to: the reader and Spark add one, and have integers of 32 bits."""
@@ -68,10 +62,10 @@ def rule_of(finding: Finding) -> str:
 
     Raises Refusal if the records of such a finding cannot be found again exactly.
     """
-    if finding.check not in SUPPORTED:
+    if finding.check not in OF_SINGLE_RECORDS:
         raise Refusal(
             f"finding {finding.id} is of the check {finding.check}, whose findings do not name single records: "
-            f"expected one of {', '.join(SUPPORTED)}"
+            f"expected one of {', '.join(OF_SINGLE_RECORDS)}"
         )
     if "counted" in finding.evidence:
         raise Refusal(

@@ -21,6 +21,17 @@ from topicwarden.model.verdict import WORST_FIRST, FailOn, ReadScope, Verdict
 
 OF_CLUSTER: Final = "(cluster)"
 """Stands for the topic in a finding on the cluster's access that concerns no single topic. No topic has this name."""
+OF_SINGLE_RECORDS: Final = (
+    "empty-value",
+    "expression",
+    "header",
+    "key-schema",
+    "null-key",
+    "record-size",
+    "timestamp-unit",
+    "value-schema",
+)
+"""The checks whose findings name records that `topicwarden redrive` can find again."""
 _ID_LENGTH: Final = 12
 """Hexadecimal digits of a finding's id."""
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from topicwarden.audit.finding_records import SUPPORTED, RecordSearch, confirmed, find_records, rule_of
+from topicwarden.audit.finding_records import RecordSearch, confirmed, find_records, rule_of
 from topicwarden.audit.scan.contracts import build_contracts
 from topicwarden.audit.scan.spark_platform import refuse_unsupported
 from topicwarden.audit.scan.spark_session import session_on_demand
@@ -24,7 +24,7 @@ from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.records_at_offsets import PROGRESS_GROUP, CopiedSoFar, open_reader, read_progress
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.write.transactional_copy import open_copy, repair_function, unchanged
-from topicwarden.model.finding import AuditReport, Finding, TopicFacts
+from topicwarden.model.finding import OF_SINGLE_RECORDS, AuditReport, Finding, TopicFacts
 from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -129,7 +129,7 @@ def _finding(options: RedriveOptions) -> tuple[AuditReport, Finding]:
     for finding in report.findings:
         if finding.id and finding.id == options.finding:
             return report, finding
-    usable = [each for each in report.findings if each.verdict is Verdict.FAIL and each.check in SUPPORTED]
+    usable = [each for each in report.findings if each.verdict is Verdict.FAIL and each.check in OF_SINGLE_RECORDS]
     listed = "".join(f"\n  {each.id}  {each.topic}: {each.message} [{each.check}]" for each in usable)
     known = did_you_mean(options.finding, [each.id for each in usable])
     raise Refusal(

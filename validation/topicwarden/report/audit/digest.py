@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from topicwarden.model.finding import OF_CLUSTER, AuditReport, Finding, SettledFinding, TopicFacts
+from topicwarden.model.finding import OF_CLUSTER, OF_SINGLE_RECORDS, AuditReport, Finding, SettledFinding, TopicFacts
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import WORST_FIRST, ReadScope, Verdict
 from topicwarden.report import display
@@ -236,6 +236,13 @@ def detail_lines(finding: Finding) -> list[str]:
     if finding.location:
         lines.append(f"declared at {finding.location}")
     return [display.one_line(line) for line in lines]
+
+
+def redrive_command(finding: Finding, report: AuditReport) -> str:
+    """Return the command that copies the records of the finding to another topic; empty if no command can do that."""
+    if not (report.declared and finding.verdict is Verdict.FAIL and finding.check in OF_SINGLE_RECORDS):
+        return ""
+    return f"topicwarden redrive --stack {report.stack} --finding {finding.id} --to TOPIC"
 
 
 def age_of(finding: Finding, report: AuditReport) -> str:

@@ -22,6 +22,7 @@ from topicwarden.report.audit.digest import (
     TopicDigest,
     age_of,
     digest,
+    redrive_command,
     time_span,
     urgency,
 )
@@ -276,6 +277,7 @@ class _AuditDocument:
             "evidence": evidence,
             "confirm": [prose(self._background.confirmation(finding))] if page and not passed else [],
             "remedy": [prose(finding.remedy or "")],
+            "copy": [code(command)] if (command := redrive_command(finding, self._report)) else [],
             "declared": [code(str(finding.location))] if finding.location else [],
         }
         return doc.FindingBlock(
