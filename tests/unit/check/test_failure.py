@@ -235,6 +235,21 @@ def test_an_interrupted_change_says_what_is_done_and_how_to_go_on(
     assert done.err == f"topicwarden: interrupted: Pulumi had not begun a change{NEXT.format(command)}"
 
 
+@pytest.mark.parametrize("command", ["up", "destroy", "refresh"])
+def test_access_that_is_deleted_is_named_and_not_its_hash(
+    command: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def operate(*arguments: Any, titles: dict[str, str], **_: object) -> bool:
+        titles["8085cba0"] = "Allow Read on Topic orders for User:billing"
+        arguments[-1](" -  kafka:index:Acl 8085cba0 deleted (0.1s)\n")
+        return True
+
+    name = {"up": "deploy_topics", "destroy": "destroy_topics", "refresh": "refresh_topics"}[command]
+    monkeypatch.setattr(f"topicwarden.operations.deploy.{name}", operate)
+    done = topicwarden(command, "--stack", "dev", "--yes", cwd=root)
+    assert "-  kafka:index:Acl Allow Read on Topic orders for User:billing deleted (0.1s)" in done.out, done.err
+
+
 @pytest.mark.parametrize(
     ("command", "changed"), [("up", "nothing was"), ("destroy", "nothing was"), ("refresh", "no topic was")]
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Final
@@ -78,7 +78,13 @@ def _up(stack: str, changes: EngineChanges, *, yes: bool, refreshing: bool) -> i
             on_line = changes.watching(engine_output(changes.titles))
             with never_silent("deploying"):
                 done = deploy_topics(
-                    engine, checked, on_line, refreshing=refreshing, confirmed=report, listener=TERMINAL
+                    engine,
+                    checked,
+                    on_line,
+                    refreshing=refreshing,
+                    confirmed=report,
+                    titles=changes.titles,
+                    listener=TERMINAL,
                 )
         except PlanChanged as changed:
             TERMINAL.warn(str(changed))
@@ -118,9 +124,9 @@ def _destroy(stack: str, changes: EngineChanges, *, yes: bool) -> int:
                 return 0
             shown, plan = plan, planned_destroy(engine, listener=TERMINAL)
         try:
-            on_line = changes.watching(engine_output())
+            on_line = changes.watching(engine_output(changes.titles))
             with never_silent("deleting"):
-                done = destroy_topics(engine, plan, on_line, confirmed=shown, listener=TERMINAL)
+                done = destroy_topics(engine, plan, on_line, confirmed=shown, titles=changes.titles, listener=TERMINAL)
         except PlanChanged as changed:
             TERMINAL.warn(str(changed))
         else:
@@ -140,8 +146,9 @@ def refresh(
         from topicwarden.operations.find_pulumi import writing_engine_of
 
         engine = writing_engine_of(find_project(), stack, TERMINAL)
+        titles: dict[str, str] = {}
         with never_silent("refreshing Pulumi's state"):
-            return 0 if refresh_topics(engine, engine_output(), listener=TERMINAL) else 1
+            return 0 if refresh_topics(engine, engine_output(titles), titles=titles, listener=TERMINAL) else 1
 
 
 _CHANGE: Final = re.compile(
@@ -164,7 +171,7 @@ class EngineChanges:
     ``complete``: it has reported its end, so no change is missing.
     """
 
-    titles: Mapping[str, str] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
     made: dict[str, None] = field(default_factory=dict)
     begun: dict[str, None] = field(default_factory=dict)
     started: bool = False

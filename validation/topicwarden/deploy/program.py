@@ -15,6 +15,7 @@ import pulumi_kafka as kafka
 
 from topicwarden.deploy.access_program import access_before, missing_line, secrets
 from topicwarden.deploy.access_resources import AccessResources
+from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.dangers import access_drift_line, dangers, drift_line
 from topicwarden.deploy.intent_log import IntentLog, intent_log
 from topicwarden.deploy.program_execution import fail_unless_complete
@@ -218,6 +219,8 @@ def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
     in_yaml = names_by_section(declared.names, access.declared, declared.subjects.subjects)
     in_state = names_by_section(deployed.topics, access.deployed, deployed.subjects)
     run.names = {section: ResourceNames(in_yaml[section], in_state[section]) for section in PlanSection}
+    if in_state[PlanSection.ACCESS] - in_yaml[PlanSection.ACCESS]:
+        run.titles.update(resource_names(access.deployed))
     run.prediction = predicted_stack(
         stack, prediction, declared.topics, deployed, remark, access=declared.access, subjects=declared.subjects
     )

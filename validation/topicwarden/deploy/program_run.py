@@ -80,8 +80,9 @@ class ProgramRun:
     ``patterns`` are globs of the topics that a plan is about; empty for all. ``checked`` are the declarations, if the
     command has checked them already. ``confirmed`` is the plan that somebody has confirmed, and ``adoption`` what an
     adoption may do. ``refreshes``: the engine reads the cluster into the state first. The program sets ``prediction``,
-    ``names``, those of the resources of access and of subjects, and ``refusal``, why it stopped. ``judged`` is what
-    ``program.judge`` has found before the program began.
+    ``names``, those of the resources of access and of subjects, and ``refusal``, why it stopped. It adds to ``titles``
+    what each resource of access that the deploy deletes is in words, by its name. ``judged`` is what ``program.judge``
+    has found before the program began.
     """
 
     engine: PulumiEngine
@@ -93,6 +94,7 @@ class ProgramRun:
     refreshes: bool = False
     prediction: PredictedStack | None = None
     names: Mapping[PlanSection, ResourceNames] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
     refusal: Refusal | None = None
     judged: Any = None
     registering: bool = False

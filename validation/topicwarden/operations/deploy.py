@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from topicwarden.deploy.access_state import resource_names
 from topicwarden.deploy.intent_log import intent_log
 from topicwarden.deploy.program_run import PlanChanged, ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up, pulumi_without_program
@@ -53,12 +54,14 @@ def deploy_topics(
     *,
     refreshing: bool = False,
     confirmed: PlanReport | None = None,
+    titles: dict[str, str] | None = None,
     listener: ProgressListener = SILENT,
 ) -> bool:
     """Deploy the ``checked`` topics; return False if a topic or a change was refused.
 
     Raises PlanChanged, and deploys nothing, if the deploy would lose what the ``confirmed`` plan did not show.
     ``refreshing`` also reverts changes that were made by hand, and creates topics again that were deleted by hand.
+    ``titles`` gets what each deleted resource of access is in words, by its name, before ``on_line`` gets a line of it.
     Raises Refusal if the cluster or Pulumi does not respond, or if the cluster is another one than that of the last
     deploy.
     """
@@ -70,7 +73,8 @@ def deploy_topics(
     resources += len(checked.subjects.get(stack, NO_SUBJECTS).subjects)
     options = write_options("up", backend_url(engine), resources, refresh=reason)
     listener.warn(f"pulumi up: {options.line}")
-    run = ProgramRun(engine, checked=checked, confirmed=confirmed, refreshes=bool(reason))
+    titles = {} if titles is None else titles
+    run = ProgramRun(engine, checked=checked, confirmed=confirmed, refreshes=bool(reason), titles=titles)
     done = pulumi_up(run, options, "--suppress-outputs", on_line=on_line)
     succeeded = _succeeded(engine, done)
     if not succeeded:
@@ -127,12 +131,13 @@ def destroy_topics(
     on_line: OutputLine,
     *,
     confirmed: PlanReport | None = None,
+    titles: dict[str, str] | None = None,
     listener: ProgressListener = SILENT,
 ) -> bool:
     """Delete all topics of the stack; return False if Pulumi failed.
 
     ``plan`` is the result of ``planned_destroy``. Raises Refusal if it has a refused change, and PlanChanged if it has
-    losses that an earlier ``confirmed`` one did not show.
+    losses that an earlier ``confirmed`` one did not show. ``titles`` as in ``deploy_topics``.
     """
     if confirmed is not None and (losses := new_losses(confirmed, plan)):
         raise PlanChanged(losses)
@@ -140,16 +145,26 @@ def destroy_topics(
         raise Refusal(f"nothing was deleted: the plan of stack {engine.stack} has refused changes")
     resources = len(plan.topics) + (len(plan.access.items) if plan.access else 0)
     resources += len(plan.registry.subjects) if plan.registry else 0
+    if titles is not None and plan.access:
+        titles.update(resource_names(read_stack_state(engine).access))
     return _without_program(engine, "destroy", resources, on_line, listener)
 
 
-def refresh_topics(engine: PulumiEngine, on_line: OutputLine, *, listener: ProgressListener = SILENT) -> bool:
+def refresh_topics(
+    engine: PulumiEngine,
+    on_line: OutputLine,
+    *,
+    titles: dict[str, str] | None = None,
+    listener: ProgressListener = SILENT,
+) -> bool:
     """Write the settings and partitions of the live topics into Pulumi's state; return False if Pulumi failed.
 
     No topic is changed. A topic that is gone leaves the state. Raises Refusal if the stack was deployed to another
-    cluster, which would remove all its topics from the state.
+    cluster, which would remove all its topics from the state. ``titles`` as in ``deploy_topics``, for all access.
     """
     deployed = require_same_cluster(engine)
+    if titles is not None:
+        titles.update(resource_names(deployed.access))
     return _without_program(engine, "refresh", deployed.size, on_line, listener)
 
 
