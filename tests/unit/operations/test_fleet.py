@@ -266,6 +266,16 @@ def test_no_stack_is_a_missing_option(fleet: Path, command: str) -> None:
     assert "Missing option '--stack' / '-s'" in done.err
 
 
+@pytest.mark.parametrize("command", ["plan", "audit", "usage"])
+def test_a_command_that_only_reads_takes_the_only_stack(tmp_path: Path, command: str) -> None:
+    root = project(tmp_path, {"topics/one.yaml": "partitions: 1\nreplication_factor: 1\n"})
+    (root / "stacks" / "Pulumi.dev.yaml").write_text("config: {no-such-setting: 1}\n")
+    done = topicwarden(command, cwd=root)
+    assert (done.code, "Missing option" in done.err) == (2, False)
+    assert done == topicwarden(command, "--stack", "dev", cwd=root)
+    assert "Missing option" in topicwarden("up", cwd=root).err
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

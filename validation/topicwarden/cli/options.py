@@ -45,9 +45,12 @@ def _require_stacks(context: typer.Context, value: Any) -> Any:
     return value
 
 
-Stack = Annotated[str, stack_option("stacks/Pulumi.STACK.yaml")]
+Stack = Annotated[
+    str, stack_option("stacks/Pulumi.STACK.yaml")
+]
 Stacks = Annotated[
-    list[str] | None, stack_option("stacks/Pulumi.STACK.yaml. Can be repeated, for one report on several stacks.")
+    list[str] | None,
+    stack_option("The stack; optional if the project has only one. Can be repeated, for one report on several stacks."),
 ]
 AllStacks = Annotated[
     bool, typer.Option("--all-stacks", help="All stacks of the project, one after another, in one report.")
@@ -156,7 +159,7 @@ def require_report_format(form: str, formats: Collection[str]) -> None:
 
 
 class MissingStack(typer.BadParameter):
-    """The error of a command without ``--stack`` and ``--all-stacks``."""
+    """The error of a command without ``--stack`` and ``--all-stacks``, in a project with several stacks or none."""
 
     def format_message(self) -> str:
         """Return the message of an option that is missing, without ``Invalid value``."""
@@ -164,10 +167,15 @@ class MissingStack(typer.BadParameter):
 
 
 def single_stack(stacks: Sequence[str] | None, context: typer.Context) -> str:
-    """Return the only name. Without one, raise the error of an option that is missing."""
-    if not stacks:
-        raise MissingStack("Missing option '--stack' / '-s', or '--all-stacks'.", ctx=context)
-    return stacks[0]
+    """Return the only name; without one, the only stack of the project. Else raise the error of a missing option."""
+    if stacks:
+        return stacks[0]
+    folder: Path | None = context.params.get("project")
+    known = find_project(folder).stack_names()
+    if len(known) != 1:
+        several = f"; stacks: {', '.join(known)}" if known else ""
+        raise MissingStack(f"Missing option '--stack' / '-s', or '--all-stacks'{several}.", ctx=context)
+    return known[0]
 
 
 def read_limits(max_records: int | None, sample: float | None, rate: str | None) -> ReadLimits:
