@@ -19,12 +19,13 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 
 from tests.support.clients import until
+from topicwarden.cli.sandbox import _settled
 from topicwarden.extensions.sandbox import broker_fleet
 from topicwarden.extensions.sandbox import sandbox_state as states
-from topicwarden.extensions.sandbox.broker import BrokerProcess, spawn
+from topicwarden.extensions.sandbox.broker import BrokerCondition, BrokerProcess, spawn
 from topicwarden.extensions.sandbox.broker_fleet import BrokerFleet
 from topicwarden.extensions.sandbox.jvm import Jvm
-from topicwarden.extensions.sandbox.local_cluster import Sandbox
+from topicwarden.extensions.sandbox.local_cluster import BrokerStatus, Sandbox, SandboxStatus
 from topicwarden.extensions.sandbox.ports import assign
 from topicwarden.extensions.sandbox.registry_server import RegistryServer
 from topicwarden.extensions.sandbox.sandbox_state import SandboxState
@@ -309,3 +310,15 @@ def test_a_registry_whose_start_was_interrupted_is_started_again(
     assert server.url is None, "it has not answered, and the URL of an earlier start is no longer true"
     assert server.up(tmp_path, tmp_path, print) == server.url == "http://127.0.0.1:18103/apis/ccompat/v7"
     assert [process.alive for process in spawned] == [False, False, True]
+
+
+def test_the_status_after_a_kill_waits_for_the_other_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def status(*, joined: bool) -> SandboxStatus:
+        other = BrokerStatus(1, "rack-1", 1, 7, BrokerCondition.RUNNING, in_cluster=joined)
+        return SandboxStatus((other, BrokerStatus(2, "rack-2", 2, None, BrokerCondition.KILLED, in_cluster=False)))
+
+    monkeypatch.setattr("topicwarden.cli.sandbox.time.sleep", lambda _: None)
+    answers = iter([status(joined=False), status(joined=False), status(joined=True), status(joined=False)])
+    assert _settled(lambda: next(answers)) == status(joined=True)
+    monkeypatch.setattr("topicwarden.cli.sandbox._SETTLES_S", 0.0)
+    assert _settled(lambda: next(answers)) == status(joined=False)

@@ -6,10 +6,11 @@ import glob
 import os
 import shlex
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from topicwarden.extensions.sandbox.registry_server import RegistryServer
 
 Broker = Annotated[int, typer.Argument(help="The id of the broker, from 1.", min=1)]
+_SETTLES_S: Final = 5.0
 app = typer.Typer(help="Run a Kafka cluster on this machine, for tests and trials.", no_args_is_help=True)
 
 
@@ -150,8 +152,18 @@ def _change(verb: str, broker: int) -> int:
     """Stop, kill or start one broker; ``verb`` is ``stop``, ``kill`` or ``start``."""
     sandbox = (sandbox_of if verb == "start" else _present_sandbox)(find_project())
     getattr(sandbox, verb)(broker, note)
-    show(sandbox.status())
+    show(_settled(sandbox.status))
     return 0
+
+
+def _settled(read: Callable[[], SandboxStatus]) -> SandboxStatus:
+    """Return the status once the other brokers have noticed the change: for a moment, they may seem to have left."""
+    end = time.monotonic() + _SETTLES_S
+    while True:
+        status = read()
+        if time.monotonic() >= end or not any(broker.left for broker in status.brokers):
+            return status
+        time.sleep(0.5)
 
 
 @app.command("install", epilog="Example: topicwarden sandbox install --from /media/jars")
@@ -251,7 +263,6 @@ def show(status: SandboxStatus) -> None:
     """Print a table with one row for each broker."""
     from rich.table import Table
 
-    from topicwarden.extensions.sandbox.broker import BrokerCondition
     from topicwarden.extensions.sandbox.sandbox_state import HOST
 
     if not status.brokers:
@@ -260,7 +271,7 @@ def show(status: SandboxStatus) -> None:
     table = Table("broker", "rack", "address", "pid", "state", box=None, pad_edge=False)
     for broker in status.brokers:
         state = broker.condition.value
-        if broker.condition is BrokerCondition.RUNNING and not broker.in_cluster:
+        if broker.left:
             state += ", not in the cluster"
         table.add_row(str(broker.id), broker.rack, f"{HOST}:{broker.port}", str(broker.pid or "–"), state)
     terminal_output.console().print(table)

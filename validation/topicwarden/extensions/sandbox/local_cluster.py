@@ -31,6 +31,11 @@ class BrokerStatus:
     condition: BrokerCondition
     in_cluster: bool
 
+    @property
+    def left(self) -> bool:
+        """True if the broker is running, and has not joined the cluster or has left it."""
+        return self.condition is BrokerCondition.RUNNING and not self.in_cluster
+
 
 @dataclass(frozen=True)
 class SandboxStatus:
