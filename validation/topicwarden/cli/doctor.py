@@ -29,7 +29,7 @@ CLUSTER_COMMANDS = ("audit", "usage", "import")
 """The commands that can read a cluster that no stack declares."""
 
 
-@app.command(epilog="Example: topicwarden doctor --stack prod --command audit")
+@app.command(epilog="Example: topicwarden doctor --stack dev --command audit")
 def doctor(
     stack: Annotated[str | None, stack_option("Also ask the cluster of this stack. Changes nothing.")] = None,
     form: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="text or json.")] = "text",
@@ -66,7 +66,12 @@ def doctor(
                 f"--command {name}: --bootstrap-server is for {', '.join(able)}; use --stack for the other commands"
             )
     chosen = [name for name in able if not commands or name in commands]
-    diagnosis = _diagnosed(stack, chosen) if address is None else _diagnosed_cluster(address, chosen)
+    try:
+        diagnosis = _diagnosed(stack, chosen) if address is None else _diagnosed_cluster(address, chosen)
+    except Refusal as error:
+        if stack is None and address is None:
+            raise
+        raise Refusal(f"{error}; `topicwarden doctor` alone shows what is installed", error.details) from error
     if form == "json":
         terminal_output.write(json_text(diagnosis, ascii_only=True))
     else:

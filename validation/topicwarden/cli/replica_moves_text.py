@@ -19,7 +19,7 @@ from topicwarden.model.message_text import counted, counted_more, share
 from topicwarden.plan.placement.durability import received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.report import terminal_output
-from topicwarden.report.display import NOTHING, duration, size
+from topicwarden.report.display import duration, size
 from topicwarden.report.terminal_output import VERBOSITY, is_capable_terminal, note
 
 _MAX_ROWS = 50
@@ -50,8 +50,8 @@ def show(moves: Sequence[ReplicaMove], rate: int | None, *, kept: bool) -> None:
     print(f"to copy: {size(sum(move.bytes_to_copy or 0 for move in moves))}{f' ({by_broker})' if by_broker else ''}")
     if unknown := sum(move.bytes_to_copy is None for move in moves):
         print(f"not counted: {counted(unknown, 'partition')} whose size the brokers do not report")
-    minimum = duration(1000 * seconds(moves, rate)) if rate is not None and received(moves) else NOTHING
-    print(throttle_text(rate, kept=kept) + ("" if rate is None else f"; duration: at least {minimum}"))
+    at_least = 0.0 if rate is None else seconds(moves, rate)
+    print(throttle_text(rate, kept=kept) + (f"; duration: at least {duration(1000 * at_least)}" if at_least else ""))
 
 
 @contextmanager
