@@ -48,7 +48,7 @@ _FLEET_FORMATS: Final = ("text", "json", "markdown")
 
 
 @app.command(
-    epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/\n\n"
+    epilog="Example: topicwarden audit --stack dev --topics 'orders.*' --out reports/\n\n"
     "All stacks in one report: `topicwarden audit --all-stacks`."
 )
 def audit(

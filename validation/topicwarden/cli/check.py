@@ -26,7 +26,7 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif\n\n"
+    epilog="Example: topicwarden check --stack dev --format sarif > topicwarden.sarif\n\n"
     "With what differs between the stacks: `topicwarden check --all-stacks`."
 )
 def check(

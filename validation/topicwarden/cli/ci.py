@@ -58,7 +58,7 @@ class CiJob:
     run: CiRun
 
 
-@app.command("run", epilog="Example: topicwarden ci run plan --stack prod --out plan/")
+@app.command("run", epilog="Example: topicwarden ci run plan --stack dev --out plan/")
 def run(
     command: Annotated[str, typer.Argument(metavar="COMMAND", help="check, plan, up, rebalance or audit.")],
     stack: OnlyStack = None,

@@ -133,7 +133,7 @@ def _destroy(stack: str, changes: EngineChanges, *, yes: bool) -> int:
             return 0 if done else 1
 
 
-@app.command(epilog="Example: topicwarden refresh --stack prod\n\nIt changes no topic.")
+@app.command(epilog="Example: topicwarden refresh --stack dev\n\nIt changes no topic.")
 @without_garbage_collection()
 def refresh(
     stack: Stack,

@@ -21,7 +21,7 @@ app = typer.Typer()
 _MAX_BYTES: Final = 256 << 20
 
 
-@app.command(epilog="Example: topicwarden export --to asyncapi --stack prod --out asyncapi.yaml")
+@app.command(epilog="Example: topicwarden export --to asyncapi --stack dev --out asyncapi.yaml")
 def export(
     to: Annotated[str, typer.Option("--to", metavar="STANDARD", help="asyncapi (3.0) or odcs (3.1).")],
     stack: OnlyStack = None,

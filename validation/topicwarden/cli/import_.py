@@ -45,8 +45,8 @@ _MOST_KINDS: Final = 5
 
 @app.command(
     "import",
-    epilog="Example: topicwarden import --stack prod 'orders.*' '!*-changelog'\n\n"
-    "With contracts from the records: `topicwarden import --stack prod --contents --dry-run`.",
+    epilog="Example: topicwarden import --stack dev 'orders.*' '!*-changelog'\n\n"
+    "With contracts from the records: `topicwarden import --stack dev --contents --dry-run`.",
 )
 def import_(
     patterns: Annotated[

@@ -38,7 +38,7 @@ _SCHEMAS: Final = "schemas"
 
 
 @app.command(
-    epilog="Example: topicwarden infer --stack prod 'orders.*' --out contracts/\n\n"
+    epilog="Example: topicwarden infer --stack dev 'orders.*' --out contracts/\n\n"
     "A cluster without a project: `topicwarden infer --bootstrap-server localhost:9092 orders.placed.v1`. "
     "The files of new topics: `topicwarden import --contents`."
 )

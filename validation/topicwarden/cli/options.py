@@ -45,9 +45,7 @@ def _require_stacks(context: typer.Context, value: Any) -> Any:
     return value
 
 
-Stack = Annotated[
-    str, stack_option("stacks/Pulumi.STACK.yaml")
-]
+Stack = Annotated[str, stack_option("stacks/Pulumi.STACK.yaml")]
 Stacks = Annotated[
     list[str] | None,
     stack_option("The stack; optional if the project has only one. Can be repeated, for one report on several stacks."),

@@ -30,7 +30,7 @@ _PENDING = 3
 
 
 @app.command(
-    epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md\n\n"
+    epilog="Example: topicwarden plan --stack dev --topics 'orders.*' --format markdown > comment.md\n\n"
     "All stacks in one report: `topicwarden plan --all-stacks`."
 )
 def plan(

@@ -44,7 +44,7 @@ class RebalanceOptions:
 
 
 @app.command(
-    epilog="Example: topicwarden rebalance --stack prod --topics 'orders.*' --throttle 20MiB\n\n"
+    epilog="Example: topicwarden rebalance --stack dev --topics 'orders.*' --throttle 20MiB\n\n"
     "After Ctrl-C or SIGTERM, the command starts no further moves and ends; Kafka continues the ongoing moves, "
     "throttled. Run the same command again to resume, also after a crash. Without --throttle, it keeps the throttle of "
     "the earlier run. It removes the throttle at the end."

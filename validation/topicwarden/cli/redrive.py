@@ -22,7 +22,7 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Example: topicwarden redrive --stack prod --finding 4f1f0c2a9d3e --to orders.repaired.v1 "
+    epilog="Example: topicwarden redrive --stack dev --finding 4f1f0c2a9d3e --to orders.repaired.v1 "
     "--with repair:fix --execute\n\nRun the same command again to resume, also after a crash."
 )
 def redrive(

@@ -23,7 +23,7 @@ app = typer.Typer()
 FORMATS = ("text", "json")
 
 
-@app.command(epilog="Example: topicwarden show orders.placed.v1 --stack prod")
+@app.command(epilog="Example: topicwarden show orders.placed.v1 --stack dev")
 def show(
     topic: Annotated[
         str | None,

@@ -44,7 +44,7 @@ _FLEET_FORMATS: Final = ("text", "json", "markdown", "html")
 
 
 @app.command(
-    epilog="Example: topicwarden usage --stack prod --topics 'orders.*' --out reports/\n\n"
+    epilog="Example: topicwarden usage --stack dev --topics 'orders.*' --out reports/\n\n"
     "All stacks in one report: `topicwarden usage --all-stacks`."
 )
 def usage(

@@ -31,7 +31,7 @@ _MOST_S: Final = 9.0
 
 
 @app.command(
-    epilog="Example: topicwarden watch --stack prod --every 5m --listen 0.0.0.0:9464 --token-file /run/secrets/token"
+    epilog="Example: topicwarden watch --stack dev --every 5m --listen 0.0.0.0:9464 --token-file /run/secrets/token"
     "\n\nAll stacks with one server: `topicwarden watch --all-stacks`. "
     "SIGTERM and Ctrl-C end it within ten seconds, with exit code 0."
 )
