@@ -103,10 +103,5 @@ def _refused_settings(admin: KafkaAdminClient, changes: Mapping[str, ValidatedCh
     return _reasons((each.resource_name, each.error_code, each.error_message) for each in answer.responses)
 
 
-def _operation(setting: tuple[str, str | None]) -> tuple[str, int, str | None]:
-    name, value = setting
-    return name, _DELETE if value is None else _SET, value
-
-
 def _reasons(answers: Iterable[tuple[str, int, str | None]]) -> dict[str, str]:
     return {name: (message or "no reason").rstrip(".") for name, code, message in answers if code in _REFUSALS}

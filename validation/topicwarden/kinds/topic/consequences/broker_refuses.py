@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from topicwarden.kafka.read.refused_changes import ValidatedChange
 from topicwarden.kinds.topic.change import TopicChange
+from topicwarden.kinds.topic.consequences import collision
 from topicwarden.kinds.topic.evidence import PlanEvidence, RequiredEvidence
 from topicwarden.model.planned_change import Action, Consequence, Severity
 
@@ -34,7 +35,7 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     reason = evidence.refused
-    if reason is None:
+    if reason is None or any(collision.evaluate(change, evidence)):
         return
     undeclared = [name for name in _undeclared(change) if name in reason]
     yield Consequence(
