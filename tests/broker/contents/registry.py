@@ -68,7 +68,7 @@ def fill(servers: Sequence[str], url: str) -> None:
             producer.produce("registry.money", value)
         for value in (wire(with_id, b'{"id": 1}'), wire(with_id, b'{"id": "1"}')):  # 1: another type
             producer.produce("registry.linked", value)
-        named = [("__value_schema_id", b"\x01" + bytes(16))]
+        named: list[tuple[str, str | bytes | None]] = [("__value_schema_id", b"\x01" + bytes(16))]
         for value in (b"\x00" * 6, payment):
             producer.produce("registry.named", value, headers=named)
 
