@@ -1,9 +1,10 @@
 """Timestamps are in milliseconds.
 
 **fail**: the timestamp of a record, read as milliseconds, is before March 1973 or after the year 5138. Its size shows
-that the unit is seconds, microseconds or nanoseconds. Brokers accept any number. Timestamps in seconds look old, and
-``retention.ms`` deletes such records at once. Timestamps in microseconds look like the far future, and keep all records
-after them (KAFKA-6482: five days under a policy of 48 hours). The check needs no declaration.
+that the unit is seconds, microseconds or nanoseconds, or, if it is 0, that its producer sets no time. Brokers accept
+any number. Timestamps in seconds look old, and ``retention.ms`` deletes such records at once. Timestamps in
+microseconds look like the far future, and keep all records after them (KAFKA-6482: five days under a policy of 48
+hours). The check needs no declaration.
 
 Example: ``7 records whose timestamp is not in milliseconds, first at offset 12 of partition 0``, because ``7 ×
 microseconds: partition 0: offsets 12, 13, …``.

@@ -98,6 +98,9 @@ final class RangeSummary {
   }
 
   private static String unit(long timestamp) {
+    if (timestamp == 0) { // in any unit
+      return "0: its producer sets no time";
+    }
     if (timestamp < MIN_MILLIS) {
       return "seconds";
     }

@@ -121,6 +121,7 @@ class RangeSummaryTest {
 
   @ParameterizedTest
   @CsvSource({
+    "0, 0: its producer sets no time",
     "1700000000, seconds",
     "1700000000000000, microseconds",
     "1700000000000000000, nanoseconds",
