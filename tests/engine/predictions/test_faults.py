@@ -8,9 +8,12 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
 from tests.engine.predictions.conftest import Deployment, deployment
@@ -19,7 +22,11 @@ from tests.support.projects import empty_stack, project_of
 from topicwarden.extensions.sandbox.local_cluster import Sandbox
 from topicwarden.extensions.sandbox.scenarios.writer import writing
 from topicwarden.kafka.connect.clients import connected
+from topicwarden.kafka.connect.request_errors import RequestError
 from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.topic_admin import Errors, create_topics
+from topicwarden.kinds.topic import resource
+from topicwarden.model.planned_change import Action
 
 KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
@@ -135,3 +142,49 @@ def test_a_frozen_broker_does_not_stop_a_plan(sandbox: Sandbox, tmp_path: Path) 
     finally:
         os.kill(frozen, signal.SIGCONT)
     until(lambda: all(broker.in_cluster for broker in sandbox.status().brokers), "the broker is back in the cluster")
+
+
+def test_a_topic_that_a_client_creates_during_its_recreation_is_adopted_as_it_is(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ``auto.create.topics.enable``, brokers create it for a client that still writes."""
+    file, topic = "fault/again.v1.yaml", "{{owner: team, partitions: {}, replication_factor: 1, allow: [recreate]}}\n"
+    project = deployment(tmp_path / "again", {file: topic.format(3)})
+
+    def create_after_a_client(admin: KafkaAdminClient, topics: Collection[Any]) -> Errors:
+        admin.create_topics([NewTopic("again.v1", 1, 1)])
+        return create_topics(admin, topics)
+
+    project.write({file: topic.format(2)})
+    with monkeypatch.context() as patch:
+        patch.setattr(resource, "create_topics", create_after_a_client)
+        failed = project.shell.in_process("up", "--stack", "dev", "--yes")
+    assert failed.returncode == 1
+    assert "exists and is not as declared" in failed.stdout + failed.stderr
+    (plan,) = project.plan().topics
+    assert plan.consequences[0].kind == "foreign"
+    project.write({file: topic.format(1)})
+    (plan,) = project.plan().topics
+    assert (plan.action, [each.kind for each in plan.consequences]) == (Action.ADOPT, ["adopted"])
+    project.pulumi("up --yes --skip-preview --suppress-outputs")
+    assert project.plan().topics == []
+    assert cluster.snapshot(["again.v1"]).topics["again.v1"].topic.partitions == 1
+
+
+def test_a_topic_whose_recreation_failed_is_created_by_the_next_deploy(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, topic = "fault/lost.v1.yaml", "{{owner: team, partitions: {}, replication_factor: 1, allow: [recreate]}}\n"
+    project = deployment(tmp_path / "lost", {file: topic.format(3)})
+    project.write({file: topic.format(2)})
+    with monkeypatch.context() as patch:
+        refusal = {"lost.v1": RequestError("POLICY_VIOLATION", "no such topics")}
+        patch.setattr(resource, "create_topics", lambda admin, topics: refusal)
+        failed = project.shell.in_process("up", "--stack", "dev", "--yes")
+    assert failed.returncode == 1
+    assert "no such topics" in failed.stdout + failed.stderr
+    (plan,) = project.plan().topics
+    assert (plan.action, plan.consequences) == (Action.CREATE, [])
+    project.pulumi("up --yes --skip-preview --suppress-outputs")
+    assert project.plan().topics == []
+    assert cluster.snapshot(["lost.v1"]).topics["lost.v1"].topic.partitions == 2

@@ -414,13 +414,14 @@ def _registrations(
         throttles_in_state = undeclared_throttles(
             declaration.topic, deployed.topics[name].config if name in deployed.topics else {}
         )
+        uncreated = name in deployed.uncreated
         declared_as_added = added_by_hand(declaration.topic, deployed.topics.get(name), live.topics.get(name))
         yield TopicRegistration(
             declaration.topic,
             declaration.locations.at(()),
-            adopt=action is Action.ADOPT and name not in deployed.uncreated,  # the provider takes it over
+            adopt=action is Action.ADOPT and not uncreated,  # the provider takes it over
             deletable=AllowedChange.DELETE in allowed,
-            replaced=AllowedChange.RECREATE in allowed and action is Action.RECREATE,
+            replaced=uncreated or (AllowedChange.RECREATE in allowed and action is Action.RECREATE),
             unchanged=_drifted(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),
             throttles=throttles if written and action is not Action.RECREATE else {},
             throttled=bool(throttles or throttles_in_state) and not written,

@@ -21,7 +21,8 @@ class TopicRegistration:
     - ``location``: where the YAML declares the topic.
     - ``adopt``: the topic is on the cluster as declared, but not in the state yet.
     - ``deletable``: the YAML allows deletion today.
-    - ``replaced``: this deploy deletes and creates the topic again, and the YAML allows it.
+    - ``replaced``: this deploy deletes and creates the topic again, and the YAML allows it; or an earlier deploy has
+      deleted it.
     - ``unchanged``: properties (Pulumi's names) that were changed by hand and that the deploy does not revert. Either
       the YAML does not allow the loss, or it declares the current values.
     - ``throttles``: replication throttle lists that the deploy writes together with the declared configuration,
