@@ -33,7 +33,7 @@ from topicwarden.toolchain import Toolchain
 
 FILE = "home/home.v1.yaml"
 TOPIC = "{owner: team, partitions: 2, replication_factor: 2}\n"
-DEPLOYS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "3"))
+DEPLOYS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "2"))
 """Deploys with the addresses of two clusters."""
 
 
