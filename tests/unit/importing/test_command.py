@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import struct
@@ -64,6 +65,21 @@ def test_a_dry_run_has_the_exit_code_of_the_real_run(
     # The problems are the same, but without source lines, because the dry run writes no files.
     problems = [line for line in real.out.splitlines() if line.endswith("]") and ": " in line]
     assert [line for line in problems if line not in dry.out] == []
+
+
+def test_a_dry_run_finds_the_same_problems_in_access(tmp_path: Path) -> None:
+    entry = {"acl_host": "*", "acl_operation": "All", "acl_permission_type": "Allow", "acl_principal": "User:ops"}
+    acl = {**entry, "resource_name": "*", "resource_type": "Topic", "resource_pattern_type_filter": "Literal"}
+    topic = {"name": "one", "partitions": 1, "replication_factor": 1, "config": {}}
+    resources = [
+        {"address": f"{kind}.x", "mode": "managed", "type": kind, "name": "x", "values": values}
+        for kind, values in (("kafka_topic", topic), ("kafka_acl", acl))
+    ]
+    state = json.dumps({"format_version": "1.0", "values": {"root_module": {"resources": resources}}})
+    dry, real = run(tmp_path, state, "--dry-run"), run(tmp_path, state)
+    problem, count = "access/imported.yaml:2:5: warning: Allow All on Topic * for User:ops", "0 errors, 1 warning in"
+    assert all(problem in done.out for done in (dry, real)), dry.out
+    assert all(count in done.err for done in (dry, real)), dry.err + real.err
 
 
 def test_the_diff_lists_everything_that_is_not_imported(tmp_path: Path) -> None:

@@ -72,14 +72,18 @@ def check(
 
     ``today`` (default: the current date in UTC) decides which waivers and allowances have expired. ``paths`` are files
     and folders below ``topics/``: only their topics and the defaults that apply to them are read, and no file below
-    ``access/``. ``unwritten`` are files below ``topics/`` and ``policies/`` that are checked as if they were on disk.
+    ``access/``. ``unwritten`` are files below these folders and ``policies/`` that are checked as if they were on disk.
 
     Raises Refusal for a project that declares nothing.
     """
-    policy_files = [file for file in unwritten if file.file.startswith(f"{project.policies.name}/")]
-    topic_files = [file for file in unwritten if file not in policy_files]
+    policy_files, access_files, topic_files = (
+        [file for file in unwritten if file.file.startswith(f"{folder.name}/")]
+        for folder in (project.policies, project.access, project.topics)
+    )
     loaded = load(project.topics, project.root, project.stack_names(), paths, topic_files)
-    loaded_access = LoadedDocuments() if paths else load_access(project.access, project.root, project.stack_names())
+    loaded_access = (
+        LoadedDocuments() if paths else load_access(project.access, project.root, project.stack_names(), access_files)
+    )
     loaded_subjects = load_subjects(project.subjects, project.root, project.stack_names())
     others = (*loaded_access.documents, *loaded_access.problems, *loaded_subjects.documents, *loaded_subjects.problems)
     if not (loaded.topics or loaded.problems or paths or others):

@@ -30,6 +30,7 @@ from topicwarden.model.topic import Allowance, AllowedChange
 from topicwarden.specs.document_model import ACCESS_SPECS, AccessDocument
 from topicwarden.specs.load import LoadedDocuments, load_documents
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.spec_files import SpecFile
 from topicwarden.specs.validated_document import StackDocument
 
 TWICE: Final = "access-twice"
@@ -48,9 +49,9 @@ class ResolvedAccess:
     allowances: tuple[tuple[Allowance, Location], ...] = ()
 
 
-def load_access(folder: Path, root: Path, stacks: Sequence[str]) -> LoadedDocuments:
+def load_access(folder: Path, root: Path, stacks: Sequence[str], unwritten: Sequence[SpecFile] = ()) -> LoadedDocuments:
     """Read every YAML file below ``folder``; see ``load_documents``."""
-    return load_documents(folder, root, stacks, AccessDocument, "access")
+    return load_documents(folder, root, stacks, AccessDocument, "access", unwritten=unwritten)
 
 
 def resolve_access(loaded: LoadedDocuments, declarations: Iterable[Declaration], stack: str | None) -> ResolvedAccess:

@@ -61,15 +61,17 @@ def load_documents(
     stacks: Sequence[str],
     model: type[AccessDocument] | type[SubjectDocument],
     content: str,
+    *,
+    unwritten: Sequence[SpecFile] = (),
 ) -> LoadedDocuments:
     """Read every YAML file below ``folder``; a missing folder is empty. ``stacks`` are the project's stacks.
 
-    ``content`` is what a file declares, for messages. All errors of all files are in ``problems``; nothing is raised.
-    Locations are relative to ``root``.
+    ``content`` is what a file declares, for messages. ``unwritten`` are files to load as if they were on disk. All
+    errors of all files are in ``problems``; nothing is raised. Locations are relative to ``root``.
     """
     documents: list[ValidatedDocument] = []
     problems: list[Problem] = []
-    for file in read_files(folder, root):
+    for file in (*read_files(folder, root), *unwritten):
         if isinstance(file, Problem):
             problems.append(file)
             continue

@@ -181,7 +181,8 @@ class ImportSession:
         declares = of_topics or self.loaded.topics or (files and not dry_run)
         if not (files or self.waive_until) or not declares:
             return tuple(files), [], None  # a project that declares nothing cannot be checked
-        unwritten = [_as_spec_file(file) for file in of_topics if not file.is_schema] if dry_run else []
+        checkable = [each for each in files if each.folder in (TOPICS, self.project.access.name) and not each.is_schema]
+        unwritten = list(map(_as_spec_file, checkable)) if dry_run else []
         # The conversion has checked the schemas.
         unread = tuple(f"{file.project_path} cannot be read" for file in files if file.is_schema and dry_run)
         new_paths = {file.project_path for file in files}
