@@ -15,7 +15,6 @@ from topicwarden.kinds.access_spec import AccessFile, AccessSpec, Entry
 from topicwarden.kinds.client_metrics.change import CLIENT_METRICS, Subscription, items_of, matchers
 from topicwarden.model.field_types import Name, Nullable, Period, StrictModel, custom_error
 from topicwarden.model.message_text import quoted
-from topicwarden.model.units import yaml_number
 
 SHORTEST_MS, LONGEST_MS = 100, 3_600_000
 _MATCH: Final = "match."
@@ -93,7 +92,7 @@ def yaml_settings(settings: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings of a live subscription as YAML has them; the inverse of ``kafka_settings``."""
     found: dict[str, Any] = dict(settings)
     if "interval.ms" in settings:
-        found["interval.ms"] = yaml_number("interval.ms", int(settings["interval.ms"]))
+        found["interval.ms"] = int(settings["interval.ms"])
     if "metrics" in settings:
         found["metrics"] = list(dict.fromkeys(items_of(settings["metrics"])))
     if "match" in settings:
