@@ -74,6 +74,16 @@ def test_vs_code_maps_the_same_schemas() -> None:
     }
 
 
+def test_a_new_project_has_a_schema_for_each_kind_of_file(tmp_path: Path) -> None:
+    """An import writes files below access/ and subjects/, too."""
+    assert topicwarden("init", "--empty", cwd=tmp_path).code == 0
+    mapped = json.loads((tmp_path / ".vscode/settings.json").read_text(encoding="utf-8"))["yaml.schemas"]
+    written = {path.relative_to(tmp_path).as_posix() for path in (tmp_path / "schemas").iterdir()}
+    assert {name.removeprefix("./") for name in mapped} == written
+    folders = {patterns[0].partition("/")[0] for patterns in mapped.values()}
+    assert folders == {"topics", "access", "subjects", "policies", "stacks"}
+
+
 def test_an_unknown_schema_says_which_there_are() -> None:
     done = topicwarden("schema", "spec", cwd=REPOSITORY)
     assert (done.code, done.err) == (

@@ -28,6 +28,8 @@ CI: Final = {"github": (".github",), "gitlab": (".gitlab-ci.yml", ".gitlab")}
 
 _EXAMPLES: Final = ("topics", "policies/topics.yaml")
 """Examples, which are written only into a folder that has no YAML yet."""
+_SCHEMAS: Final = ("topic", "access", "subject", "policy", "stack")
+"""The kinds of files that editors check; `.vscode/settings.json` of the template says which files are of which kind."""
 _NO_TOPICS: Final = ("topics/_defaults.yaml", "# What all topics share, such as owner: team-platform\n{}\n")
 """The only file below topics/ of a project without topics."""
 _PULUMI_FILES: Final = {"PulumiPolicy.yaml"}
@@ -96,7 +98,7 @@ def _files(root: Path, ci: str | None, empty: bool) -> Iterator[tuple[str, str]]
             "requirements.txt": (f"/{_WHEEL}", f"/{_WHEEL.replace('-', f'-{topicwarden.__version__}-', 1)}"),
         }
         yield path, text.replace(*own[path]) if path in own else text
-    for name in ("topic", "policy"):
+    for name in _SCHEMAS:
         yield f"schemas/{name}.schema.json", json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
     if empty and not _has_yaml(root / _EXAMPLES[0]):
         yield _NO_TOPICS
