@@ -29,7 +29,7 @@ CI: Final = {"github": (".github",), "gitlab": (".gitlab-ci.yml", ".gitlab")}
 _EXAMPLES: Final = ("topics", "policies/topics.yaml")
 """Examples, which are written only into a folder that has no YAML yet."""
 _SCHEMAS: Final = ("topic", "access", "subject", "policy", "stack")
-"""The kinds of files that editors check; `.vscode/settings.json` of the template says which files are of which kind."""
+"""The kinds of files that editors check; `.vscode/settings.json` of the template has the folders of each kind."""
 _NO_TOPICS: Final = ("topics/_defaults.yaml", "# What all topics share, such as owner: team-platform\n{}\n")
 """The only file below topics/ of a project without topics."""
 _PULUMI_FILES: Final = {"PulumiPolicy.yaml"}
