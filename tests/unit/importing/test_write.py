@@ -30,6 +30,7 @@ from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.write import NewFile, draft
 from topicwarden.specs.write.shared_defaults import divide
+from topicwarden.specs.write.topic_file import topic_folders
 from topicwarden.specs.write.yaml_values import load_scalar, yaml_text
 
 # The writer on topics of every kind, together with existing declarations.
@@ -423,3 +424,11 @@ def test_a_lock_of_another_machine_is_never_ended() -> None:
     with pytest.raises(Refusal, match=remedy):  # without its name, Pulumi takes the stack that is selected
         run_past_lost_locks(run, "prod", "up")
     assert requested == [("up",)]
+
+
+def test_names_that_differ_in_case_share_a_folder() -> None:
+    """On a file system that ignores case, the files of both would be in one folder, and inherit the same defaults."""
+    names = ["Orders.Placed", "orders.placed", "CRM.new"]
+    folders = topic_folders(names, {"crm.customers": ("crm",)})
+    assert folders == {"Orders.Placed": ("orders",), "orders.placed": ("orders",), "CRM.new": ("crm",)}
+    assert topic_folders(["CRM.new"], {"CRM.a": ("CRM",), "crm.a": ("crm",)}) == {"CRM.new": ("CRM",)}

@@ -57,7 +57,16 @@ def topic_folders(names: Collection[str], declared: Mapping[str, Folder]) -> dic
                 name_prefix = _first_word(name_prefix)
             has_folder = name_prefix in dotted_prefixes or shared[name_prefix] > 1
             chosen[name] = (name_prefix,) if name_prefix and has_folder else ()
-    return chosen
+    # Some file systems ignore case, so two spellings would be one folder, with one _defaults.yaml.
+    present = {*declared.values()}
+    spellings = {_caseless(folder): folder for folder in present}
+    for folder in sorted(chosen.values(), reverse=True):
+        spellings.setdefault(_caseless(folder), folder)
+    return {name: folder if folder in present else spellings[_caseless(folder)] for name, folder in chosen.items()}
+
+
+def _caseless(folder: Folder) -> str:
+    return "/".join(folder).lower()
 
 
 def prefix(name: str) -> str:
