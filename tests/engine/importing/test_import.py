@@ -177,20 +177,20 @@ def test_a_topic_that_changes_meanwhile_stops_the_whole_adoption(
 def test_a_declared_topic_whose_replicas_move_is_adopted_with_the_others(
     shell: Made, cluster: Cluster, sandbox: Sandbox
 ) -> None:
-    create(sandbox.bootstrap_servers, {"moving.one": (1, 2, {"retention.ms": "5000"}), "moving.two": (1, 2, {})})
+    create(sandbox.bootstrap_servers, {"shifting.one": (1, 2, {"retention.ms": "5000"}), "shifting.two": (1, 2, {})})
     project = shell()
     lists = {"leader.replication.throttled.replicas": "0:1", "follower.replication.throttled.replicas": "0:2"}
     with connected(sandbox.bootstrap_servers) as admin:
         try:
-            until(lambda: {"moving.one", "moving.two"} <= {*list_topics(admin)}, "the topics exist")
-            assert project.in_process("import", "--files-only", "moving.*").returncode == 0
-            alter_settings(admin, {"moving.one": lists})
-            until(lambda: "0:1" in str(settings(cluster)["moving.one"]), "the brokers show the lists")
-            done = project.in_process("import", "moving.*")
+            until(lambda: {"shifting.one", "shifting.two"} <= {*list_topics(admin)}, "the topics exist")
+            assert project.in_process("import", "--files-only", "shifting.*").returncode == 0
+            alter_settings(admin, {"shifting.one": lists})
+            until(lambda: "0:1" in str(settings(cluster)["shifting.one"]), "the brokers show the lists")
+            done = project.in_process("import", "shifting.*")
             assert done.returncode == 0, done.stdout + done.stderr
-            assert adopted(project) == {"moving.one", "moving.two"}
+            assert adopted(project) == {"shifting.one", "shifting.two"}
         finally:
-            admin.delete_topics(["moving.one", "moving.two"])
+            admin.delete_topics(["shifting.one", "shifting.two"])
 
 
 def test_a_refused_adoption_leaves_the_state_as_it_is(shell: Made, cluster: Cluster) -> None:
