@@ -90,7 +90,8 @@ def settings(name: str, servers: list[str]) -> str:
     """Return the settings of a stack on a service; those that the cluster tells are not named."""
     profile = [] if name in RECOGNIZED else [f"  topicwarden:profile: {name}"]
     connection = [f"  kafka:bootstrapServers: [{', '.join(servers)}]", "  kafka:tlsEnabled: false"]
-    return "\n".join(["config:", *connection, *profile]) + "\n"
+    history = ["  topicwarden:history: history"]  # the cache is shared, and a history belongs to one cluster
+    return "\n".join(["config:", *connection, *profile, *history]) + "\n"
 
 
 @dataclass(frozen=True)
