@@ -338,10 +338,10 @@ ADDRESSES = ("127.0.0.1:1", "127.0.0.1:2")
 
 async def _errors() -> list[str]:
     """Configure two providers with an address each; return the error of reading a topic with each of them."""
-    server, port = await start_provider(None, ProviderHome(None))
+    server = await start_provider(None, ProviderHome(None))
     # As the engine does: a connection for each provider resource.
     options = [("grpc.use_local_subchannel_pool", 1)]
-    channels = [grpc.aio.insecure_channel(f"127.0.0.1:{port}", options) for _ in ADDRESSES]
+    channels = [grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", options) for _ in ADDRESSES]
     stubs = [provider_pb2_grpc.ResourceProviderStub(channel) for channel in channels]
     for stub, address in zip(stubs, ADDRESSES, strict=True):
         settings = {"bootstrapServers": [address], "tlsEnabled": False}
@@ -353,15 +353,15 @@ async def _errors() -> list[str]:
         errors.append(str(refused.value.details()))
     for channel in channels:
         await channel.close()
-    await server.stop(None)
+    await server.stop()
     return errors
 
 
 async def _writes(home: ProviderHome, id: str = "t") -> list[str]:
     """Ask a provider to create the topic t, and to update and delete it by ``id``; return the error of each."""
-    server, port = await start_provider(None, home)
+    server = await start_provider(None, home)
     errors = []
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
         stub = provider_pb2_grpc.ResourceProviderStub(channel)
         settings = {"bootstrapServers": [ADDRESSES[0]], "tlsEnabled": False}
         await stub.Configure(rpc.ConfigureRequest(args=to_struct(settings)))
@@ -374,7 +374,7 @@ async def _writes(home: ProviderHome, id: str = "t") -> list[str]:
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await write
             errors.append(str(refused.value.details()))
-    await server.stop(None)
+    await server.stop()
     return errors
 
 
@@ -458,9 +458,9 @@ class _OfState(ProviderHome):
 
 async def _deletions(*, providers: int) -> list[str]:
     """Register an ACL, a quota and a smaller topic; let the last of the providers delete; return the answers."""
-    server, port = await start_provider(None, _OfState(None))
+    server = await start_provider(None, _OfState(None))
     options = [("grpc.use_local_subchannel_pool", 1)]
-    channels = [grpc.aio.insecure_channel(f"127.0.0.1:{port}", options) for _ in range(providers)]
+    channels = [grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", options) for _ in range(providers)]
     stubs = [provider_pb2_grpc.ResourceProviderStub(channel) for channel in channels]
     for stub in stubs:
         settings = {"bootstrapServers": [ADDRESSES[0]], "tlsEnabled": False}
@@ -486,7 +486,7 @@ async def _deletions(*, providers: int) -> list[str]:
             answers.append(str(error.details()))
     for channel in channels:
         await channel.close()
-    await server.stop(None)
+    await server.stop()
     return answers
 
 

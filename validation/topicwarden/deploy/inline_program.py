@@ -193,17 +193,17 @@ def _provider(home: ProviderHome) -> Iterator[int]:
 
     async def serve() -> None:
         try:
-            server, port = await start_provider(None, home)
+            server = await start_provider(None, home)
             stopped = asyncio.Event()
             stop.append((asyncio.get_running_loop(), stopped))
-            ports.append(port)
+            ports.append(server.port)
         except (OSError, RuntimeError) as error:
             failures.append(str(error))
             return
         finally:
             ready.set()
         await stopped.wait()
-        await server.stop(None)
+        await server.stop()
 
     thread = Thread(target=asyncio.run, args=(serve(),), name="provider", daemon=True)
     thread.start()

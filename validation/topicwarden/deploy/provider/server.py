@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import grpc.aio
@@ -55,22 +56,36 @@ for _name in provider_pb2_grpc.ResourceProviderServicer.__dict__.keys() & KafkaP
         setattr(_ProviderOfConnection, _name, _delegated(_name))
 
 
-async def start_provider(engine: str | None, home: ProviderHome) -> tuple[grpc.aio.Server, int]:
-    """Return a server of providers for the engine at the address ``engine``, and its port."""
+@dataclass(frozen=True)
+class ProviderServer:
+    """A server of providers for an engine, and its port."""
+
+    port: int
+    _server: grpc.aio.Server
+    _shared: SharedByProviders
+
+    async def stop(self) -> None:
+        """End the server and the connections of its providers to clusters."""
+        await self._server.stop(None)
+        self._shared.sessions.close()
+
+
+async def start_provider(engine: str | None, home: ProviderHome) -> ProviderServer:
+    """Serve providers for the engine at the address ``engine``."""
     server = grpc.aio.server(options=_OPTIONS)
     shared = SharedByProviders()
     servicer = _ProviderOfConnection(lambda: KafkaProvider(EngineLog(engine), home, shared))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    return server, port
+    return ProviderServer(port, server, shared)
 
 
 async def serve(engine: str | None) -> None:
     """Print the port and serve, until a signal arrives or the process that started this one has ended."""
     parent = os.getppid()
-    server, port = await start_provider(engine, ProviderHome.here())
-    print(port, flush=True)
+    server = await start_provider(engine, ProviderHome.here())
+    print(server.port, flush=True)
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -79,4 +94,4 @@ async def serve(engine: str | None) -> None:
             await asyncio.wait_for(stopped.wait(), _ORPHAN_POLL_S)
         except TimeoutError:
             continue
-    await server.stop(None)
+    await server.stop()

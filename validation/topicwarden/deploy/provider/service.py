@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
@@ -61,12 +62,14 @@ class SharedByProviders:
     """Holds what all providers of an engine know: it registers a resource with one, and may delete it through another.
 
     The engine deletes through the provider that the state names, such as the one of an earlier version. ``registry``
-    has the resources of the stack's Schema Registry, which is the same whatever the cluster is.
+    has the resources of the stack's Schema Registry, which is the same whatever the cluster is. ``sessions`` closes the
+    connections of all.
     """
 
     guard: DeletionGuard = field(default_factory=DeletionGuard)
     stack: str | None = None
     registry: dict[Part[Any, Any], Resources] = field(default_factory=dict)
+    sessions: ExitStack = field(default_factory=ExitStack)
 
 
 class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
@@ -128,6 +131,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._session = session
+            self._shared.sessions.callback(session.close)
             opened = {kind.part: self._open(kind, session) for kind in RESOURCE_TYPES.values()}
             self._resources = {token: opened[kind.part] for token, kind in RESOURCE_TYPES.items()}
         # Without `acceptSecrets` the engine sends plain values, and marks outputs of secret inputs as secrets itself.

@@ -38,6 +38,12 @@ class AdminSession:
         self.cluster_id: str | None = None
         """The cluster that writes must reach; see ``require_cluster``."""
 
+    def close(self) -> None:
+        """Close the client; the next request would open another."""
+        with self._lock:
+            self._admin = None
+            self._open.close()
+
     def require_cluster(self, cluster_id: str) -> None:
         """Refuse writes to any other cluster from now on; raises ``Refusal`` if this already is another one.
 
