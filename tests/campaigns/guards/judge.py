@@ -12,6 +12,7 @@ from tests.campaigns.guards.scenario import Command, Verb
 from topicwarden.kinds.topic.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk, amount
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity
 from topicwarden.model.topic import AllowedChange
+from topicwarden.model.units import LONG_MAX
 
 ALLOWED_BY: Final[Mapping[str, frozenset[AllowedChange]]] = {
     "destroyed": frozenset({AllowedChange.DELETE, AllowedChange.RECREATE}),
@@ -195,8 +196,13 @@ def _riskier(name: str, effect: SettingEffect, old: str, new: str) -> bool:
     if effect.risk is SettingRisk.ANY:
         return new == "CreateTime"
     if effect.risk in (SettingRisk.HIGHER, SettingRisk.TRUE):
-        return amount(name, new) > amount(name, old)
-    return amount(name, new) < amount(name, old)
+        return _size(name, new) > _size(name, old)
+    return _size(name, new) < _size(name, old)
+
+
+def _size(name: str, value: str) -> float:
+    """Return ``value`` as a number; no log reaches the greatest long, so it is no limit."""
+    return float("inf") if value == str(LONG_MAX) else amount(name, value)
 
 
 def _counts(name: str, was: TopicState, now_is: TopicState) -> bool:
@@ -204,7 +210,7 @@ def _counts(name: str, was: TopicState, now_is: TopicState) -> bool:
     policies = _policies(was.config["cleanup.policy"]) & _policies(now_is.config["cleanup.policy"])
     added = _policies(now_is.config["cleanup.policy"]) - policies
     replicas = min(len(state.replicas) for state in now_is.partitions.values())
-    by_time, by_size = (int(now_is.config[limit]) >= 0 for limit in ("retention.ms", "retention.bytes"))
+    by_time, by_size = (0 <= int(now_is.config[limit]) < LONG_MAX for limit in ("retention.ms", "retention.bytes"))
     deletes, compacts = "delete" in policies, "compact" in policies
     effective = {
         "min.insync.replicas": min(int(was.config["min.insync.replicas"]), replicas)

@@ -164,6 +164,10 @@ def test_less_durability_is_a_fault_unless_it_was_predicted_and_allowed(after: T
     assert kinds(before(FULL, announced, allowed=tuple(ALLOWED_BY[kind])), after) == []
 
 
+def test_the_greatest_long_is_no_limit() -> None:
+    assert kinds(before(FULL), state(OLD, YOUNG, retention_bytes="9223372036854775807")) == []
+
+
 def test_a_topic_that_the_flags_leave_out_stays_as_it_is() -> None:
     other = state(OLD, YOUNG, max_message_bytes="1")
     assert kinds(before(FULL), other, Command(Verb.UP, (), "--target", ("u",))) == ["not-selected"]
