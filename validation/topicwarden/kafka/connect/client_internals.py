@@ -28,10 +28,12 @@ The ``kafka`` package also imports modules without a leading underscore that kaf
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResourceType
 from kafka.errors import KafkaError, NotControllerError, UnknownBrokerIdError
+from kafka.protocol.admin import IncrementalAlterConfigsRequest
 from kafka.protocol.consumer import IsolationLevel, OffsetFetchRequest
 from kafka.protocol.metadata import MetadataRequest
 
@@ -78,6 +80,23 @@ def send_to_brokers(admin: KafkaAdminClient, requests: Mapping[int, Sequence[Any
 def send_to_any_broker(admin: KafkaAdminClient, request: Any) -> Any:
     """Send ``request`` to the least loaded broker, and return its response."""
     return send_to_broker(admin, request, None)
+
+
+_SET: Final = 0
+_DELETE: Final = 1
+
+
+def settings_request(
+    type: ConfigResourceType, changes: Mapping[str, Iterable[tuple[str, str | None]]], *, validate_only: bool
+) -> IncrementalAlterConfigsRequest:
+    """Return a request that sets settings of each resource; None removes a setting, and every other stays (KIP-339)."""
+    return IncrementalAlterConfigsRequest(
+        resources=[
+            (type, name, [(key, _DELETE if value is None else _SET, value) for key, value in settings])
+            for name, settings in changes.items()
+        ],
+        validate_only=validate_only,
+    )
 
 
 def offsets_at_leaders(

@@ -18,14 +18,12 @@ from kafka.errors import (
     KafkaError,
     PolicyViolationError,
 )
-from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
-from topicwarden.kafka.connect.client_internals import from_controller, send_to_any_broker
+from topicwarden.kafka.connect.client_internals import from_controller, send_to_any_broker, settings_request
 from topicwarden.kafka.connect.request_errors import retry_transient
 
 _RECORDS: Final = 8_000
 """Metadata records of one request: more than 10,000 are refused as a whole (``MAX_RECORDS_PER_USER_OP``)."""
-_SET, _DELETE = 0, 1
 _REFUSALS: Final = (InvalidConfigurationError.errno, InvalidTopicError.errno, PolicyViolationError.errno)
 """Errors of a change itself. All others, such as a missing permission, say nothing about it."""
 
@@ -90,15 +88,8 @@ def _refused_creations(admin: KafkaAdminClient, changes: Mapping[str, ValidatedC
 
 
 def _refused_settings(admin: KafkaAdminClient, changes: Mapping[str, ValidatedChange]) -> dict[str, str]:
-    resources = [
-        (
-            ConfigResourceType.TOPIC,
-            name,
-            [(key, _DELETE if value is None else _SET, value) for key, value in each.config],
-        )
-        for name, each in changes.items()
-    ]
-    request = IncrementalAlterConfigsRequest(resources=resources, validate_only=True)
+    settings = {name: each.config for name, each in changes.items()}
+    request = settings_request(ConfigResourceType.TOPIC, settings, validate_only=True)
     answer: Any = retry_transient(lambda: send_to_any_broker(admin, request))
     return _reasons((each.resource_name, each.error_code, each.error_message) for each in answer.responses)
 

@@ -33,11 +33,10 @@ from kafka.protocol.admin import (
     DescribeClusterRequest,
     DescribeConfigsRequest,
     DescribeGroupsRequest,
-    IncrementalAlterConfigsRequest,
     ListPartitionReassignmentsRequest,
 )
 
-from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
+from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker, settings_request
 from topicwarden.kafka.connect.request_errors import retry_transient
 from topicwarden.kafka.read.authorizer_reads import OPERATIONS, permissions_request
 from topicwarden.kafka_facts.throttle_settings import RATES
@@ -200,8 +199,8 @@ def _describe_broker(admin: KafkaAdminClient, broker: int) -> int:
 
 
 def _validate_rate(admin: KafkaAdminClient, broker: int) -> int:
-    change = (ConfigResourceType.BROKER, str(broker), [(RATES[0], 0, "1000000000")])
-    request = IncrementalAlterConfigsRequest(resources=[change], validate_only=True)
+    change = {str(broker): [(RATES[0], "1000000000")]}
+    request = settings_request(ConfigResourceType.BROKER, change, validate_only=True)
     return int(send_to_broker(admin, request, broker).responses[0].error_code)
 
 

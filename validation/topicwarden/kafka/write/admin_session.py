@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import ExitStack
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResourceType
 from kafka.errors import KafkaError
-from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
-from topicwarden.kafka.connect.client_internals import send_to_any_broker
+from topicwarden.kafka.connect.client_internals import send_to_any_broker, settings_request
 from topicwarden.kafka.connect.clients import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.request_errors import RequestError, error_of_code, request_error, retry_transient
@@ -116,10 +115,6 @@ class AdminSession:
         return errors
 
 
-_SET: Final = 0
-_DELETE: Final = 1
-
-
 def alter_configs(
     admin: KafkaAdminClient, type: ConfigResourceType, changes: Mapping[str, Mapping[str, str | None]]
 ) -> dict[str, RequestError]:
@@ -127,12 +122,8 @@ def alter_configs(
 
     Return the errors of those that were refused.
     """
-    request = IncrementalAlterConfigsRequest(
-        resources=[
-            (type, name, [(key, _DELETE if value is None else _SET, value) for key, value in settings.items()])
-            for name, settings in changes.items()
-        ],
-        validate_only=False,
+    request = settings_request(
+        type, {name: settings.items() for name, settings in changes.items()}, validate_only=False
     )
     return errors_by_resource(send_to_any_broker(admin, request))
 
